@@ -31,12 +31,23 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 function(vt_library name dir)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp")
   if(NOT sources)
+    add_library(vt_${name} INTERFACE)
     return()
   endif()
   add_library(vt_${name} STATIC ${sources})
   target_include_directories(vt_${name} PUBLIC "${CMAKE_SOURCE_DIR}/libvt/include"
                                                "${CMAKE_SOURCE_DIR}/libvt/src")
   target_link_libraries(vt_${name} PUBLIC nlohmann_json::nlohmann_json Threads::Threads ${ARGN})
+endfunction()
+
+# vt_isa_library(NAME DIR [flags...]): the same, compiled with the flags of an instruction set.
+function(vt_isa_library name dir)
+  vt_library(${name} ${dir} vt_base)
+  get_target_property(kind vt_${name} TYPE)
+  if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+    # GCC 12's own AVX-512 headers trip this warning (GCC bug 105593).
+    target_compile_options(vt_${name} PRIVATE ${ARGN} -Wno-maybe-uninitialized)
+  endif()
 endfunction()
 
 # vt_test(NAME DIR [deps...]): a GoogleTest program NAME_tests of the *_test.cpp files in DIR.

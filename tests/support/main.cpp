@@ -3,8 +3,9 @@
 
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <string>
+
+#include "support/test_files.h"
 
 namespace {
 
@@ -31,6 +32,11 @@ class NotRunCounter : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new NotRunCounter);
-  const int failed = RUN_ALL_TESTS();
+  int failed = RUN_ALL_TESTS();
+  for (const std::string& path : vt::test::MissingRequiredFiles()) {
+    std::printf("required (VT_REQUIRE_FILES) but missing: %s; run scripts/fetch-models\n",
+                path.c_str());
+    failed = 1;
+  }
   return failed;
 }

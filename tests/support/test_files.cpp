@@ -1,8 +1,13 @@
 #include "support/test_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace fs = std::filesystem;
@@ -16,9 +21,47 @@ std::string Folder(const char* variable, const char* fallback) {
   return std::string(home ? home : ".") + "/.cache/vt/" + fallback;
 }
 
-std::optional<std::string> Present(const std::string& path) {
+std::set<std::string>& MissingRequired() {
+  static std::set<std::string> missing;
+  return missing;
+}
+
+// Whether VT_REQUIRE_FILES, a comma-separated list, names this kind of file.
+bool Required(const std::string& kind) {
+  const char* list = std::getenv("VT_REQUIRE_FILES");
+  return list && (',' + std::string(list) + ',').find(',' + kind + ',') != std::string::npos;
+}
+
+std::optional<std::string> Present(const std::string& path, const std::string& kind) {
   if (fs::exists(path)) return path;
+  if (Required(kind)) MissingRequired().insert(path);
   return std::nullopt;
+}
+
+// Unpacks an archive into a folder and returns the folder. Several test programs may start at once:
+// one of them unpacks, the others wait for it. The size of the archive is kept beside the files, so
+// that a newer archive is unpacked again.
+std::string Unpacked(const std::string& archive, const fs::path& folder) {
+  fs::create_directories(folder);
+  const int lock = open((folder / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  if (lock < 0 || flock(lock, LOCK_EX) != 0) {
+    ADD_FAILURE() << "cannot lock " << folder;
+    return folder;
+  }
+  const std::string size = std::to_string(fs::file_size(archive));
+  const fs::path stamp = folder / ".unpacked";
+  std::string unpacked;
+  std::ifstream(stamp) >> unpacked;
+  if (unpacked != size) {
+    const std::string command = "tar -xJf '" + archive + "' -C '" + folder.string() + "'";
+    if (std::system(command.c_str()) == 0) {
+      std::ofstream(stamp) << size << '\n';
+    } else {
+      ADD_FAILURE() << "cannot unpack: " << command;
+    }
+  }
+  close(lock);
+  return folder;
 }
 
 // Removes what TempDir made when the program ends.
@@ -37,22 +80,16 @@ std::string DataPath(const std::string& name) {
 }
 
 std::optional<std::string> ModelPath(const std::string& name) {
-  return Present(Folder("VT_MODELS", "models") + "/" + name);
+  return Present(Folder("VT_MODELS", "models") + "/" + name, "models");
 }
 
 std::optional<std::string> VocabPath(const std::string& name) {
-  return Present(Folder("VT_VOCABS", "vocabs") + "/" + name);
+  return Present(Folder("VT_VOCABS", "vocabs") + "/" + name, "vocabs");
 }
 
 std::string TinyPath(const std::string& name) {
-  const std::string folder = Folder("VT_TINY", "tiny");
-  const std::string path = folder + "/tiny/" + name;
-  if (!fs::exists(path)) {
-    fs::create_directories(folder);
-    const std::string command = "tar -xJf '" + DataPath("tiny.tar.xz") + "' -C '" + folder + "'";
-    if (std::system(command.c_str()) != 0) ADD_FAILURE() << "cannot unpack: " << command;
-  }
-  return path;
+  static const std::string folder = Unpacked(DataPath("tiny.tar.xz"), Folder("VT_TINY", "tiny"));
+  return folder + "/tiny/" + name;
 }
 
 std::string ReadFile(const std::string& path) {
@@ -71,11 +108,10 @@ std::string TempDir() {
   return pattern;
 }
 
-void NotRun(const std::string& needs) {
-  ::testing::Test::RecordProperty("not_run", needs);
-  if (const char* strict = std::getenv("VT_REQUIRE_FILES"); strict && *strict == '1') {
-    ADD_FAILURE() << "not run: needs " << needs;
-  }
+std::vector<std::string> MissingRequiredFiles() {
+  return {MissingRequired().begin(), MissingRequired().end()};
 }
+
+void NotRun(const std::string& needs) { ::testing::Test::RecordProperty("not_run", needs); }
 
 }  // namespace vt::test

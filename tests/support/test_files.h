@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vt::test {
 
@@ -12,11 +13,13 @@ namespace vt::test {
 std::string DataPath(const std::string& name);
 
 // A model file (VT_MODELS, default ~/.cache/vt/models) or vocabulary (VT_VOCABS, default
-// ~/.cache/vt/vocabs); nullopt when it is not on this machine.
+// ~/.cache/vt/vocabs); nullopt when it is not on this machine. Where VT_REQUIRE_FILES holds
+// "models" or "vocabs" (or "models,vocabs"), a program that was given nullopt for that kind fails
+// at its end.
 std::optional<std::string> ModelPath(const std::string& name);
 std::optional<std::string> VocabPath(const std::string& name);
 
-// The tests/data/tiny models, unpacked once from tiny.tar.xz (VT_TINY overrides the folder).
+// A file of tests/data/tiny.tar.xz, unpacked once to ~/.cache/vt/tiny (VT_TINY overrides).
 std::string TinyPath(const std::string& name);
 
 std::string ReadFile(const std::string& path);
@@ -25,8 +28,7 @@ std::string TempDir();
 
 }  // namespace vt::test
 
-// Leaves the test, which is reported and counted apart as "not run: needs X". With
-// VT_REQUIRE_FILES=1 in the environment it is a failure.
+// Leaves the test, which is then counted apart: "not run: needs X".
 #define VT_NOT_RUN(needs)      \
   do {                         \
     ::vt::test::NotRun(needs); \
@@ -35,4 +37,6 @@ std::string TempDir();
 
 namespace vt::test {
 void NotRun(const std::string& needs);
-}
+// The paths of required files that were asked for and are not there, in name order.
+std::vector<std::string> MissingRequiredFiles();
+}  // namespace vt::test

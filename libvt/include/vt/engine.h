@@ -1,0 +1,115 @@
+// The engine: one model on its devices, every byte from one memory plan, sequences in one
+// continuous batch.
+//
+// Goal: logits of a sequence depend on its tokens alone: not on threads, prompt chunking, the other
+// sequences in the batch, or whether a prefix was computed or reused.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vt/device.h"
+#include "vt/dtype.h"
+#include "vt/gguf.h"
+#include "vt/model_spec.h"
+#include "vt/status.h"
+#include "vt/tokenizer.h"
+
+namespace vt {
+
+struct EngineOptions {
+  std::uint64_t context = 4096;  // positions of one sequence
+  std::int64_t sequences = 1;    // that run at once
+  std::int64_t ubatch = 512;     // most tokens of one step
+  std::int64_t logit_rows = 0;   // most rows of logits at once; 0: as many as sequences
+  DType kv_type = DType::kF16;   // f32, f16, bf16, q8_0
+  int threads = 0;               // 0: one per core this process may use
+  bool exact = false;            // weights dequantised, f32 throughout
+  bool check = false;            // stop at the first op whose result has a NaN
+  bool prefix_reuse = true;
+  std::string isa;  // hold the CPU to an instruction set; empty: all it has
+  std::string lowest_tier = "reference";
+  std::map<std::string, std::string> forced_kernels;  // op -> kernel
+};
+
+// One row of the memory plan.
+struct MemoryRow {
+  std::string device;  // "cpu"
+  std::string
+      row;  // "weights_mapped", "weights_expanded", "kv", "activations", "logits", "scratch"
+  std::uint64_t predicted_bytes = 0;
+  std::uint64_t allocated_bytes = 0;  // 0 until loaded
+};
+
+// What a run of this model with these options will allocate, from the header alone.
+Result<std::vector<MemoryRow>> PlanMemory(const GgufFile& file, const ModelSpec& spec,
+                                          const EngineOptions& options);
+
+struct KernelLaunches {
+  std::string op;
+  std::string device;
+  std::string kernel;
+  std::string tier;
+  std::uint64_t launches = 0;
+};
+
+using SequenceId = int;
+
+// The rows of one step that want logits, in the order of the step's tokens.
+struct StepTokens {
+  SequenceId sequence = 0;
+  std::span<const TokenId> tokens;  // appended to the sequence
+  bool all_logits = false;          // a row per token, not only the last
+  bool last_logits = true;
+};
+// Called once for every wanted row: which entry of the step, which of its tokens, [vocab] logits
+// that live until the call returns.
+using LogitSink =
+    std::function<Status(std::size_t entry, std::size_t token, std::span<const float>)>;
+
+// How a load is watched and stopped.
+struct LoadControl {
+  const std::atomic<bool>* cancel = nullptr;  // polled, by steps too; set: kInterrupted
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes of weights
+};
+
+class Engine {
+ public:
+  // Refuses before anything is loaded: kUnsupported when an op has no kernel here (its reasons),
+  // kNoMemory with the row that does not fit, kInvalid for options out of range. `file` must
+  // outlive the engine; its weights stay mapped and are not copied.
+  static Result<std::unique_ptr<Engine>> Load(const GgufFile& file, const ModelSpec& spec,
+                                              const EngineOptions& options,
+                                              const LoadControl& control = {});
+  ~Engine();
+
+  const ModelSpec& spec() const;
+  const EngineOptions& options() const;  // with threads, logit_rows filled in
+  const DeviceInfo& device() const;
+
+  // A new sequence. The tokens of `prompt` whose keys and values are already held (a whole number
+  // of pages, never the last token) count as appended: `reused` says how many.
+  Result<SequenceId> Open(std::span<const TokenId> prompt, std::size_t* reused);
+  void Close(SequenceId sequence);  // its full pages stay for reuse until room is needed
+  std::size_t Length(SequenceId sequence) const;
+
+  // Runs one step; the entries' tokens together are at most ubatch, each sequence at most once.
+  // kInvalid when a sequence would exceed the context, or a token is outside the vocabulary.
+  Status Step(std::span<const StepTokens> entries, const LogitSink& sink);
+
+  std::vector<MemoryRow> Memory() const;
+  std::vector<KernelLaunches> Launches() const;  // by op and kernel, in op-table order
+
+ private:
+  Engine();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vt

@@ -1,0 +1,42 @@
+// A block of private memory that is carved up once and freed whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "vt/status.h"
+
+namespace vt {
+
+inline constexpr std::uint64_t kArenaAlignment = 64;
+constexpr std::uint64_t AlignUp(std::uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(Arena&& other) noexcept;
+  Arena& operator=(Arena&& other) noexcept;
+
+  // Zeroed pages; touched only when written. kNoMemory when the system refuses.
+  static Result<Arena> Create(std::uint64_t bytes);
+
+  // The next `bytes`, aligned to 64; null when fewer are left.
+  void* Take(std::uint64_t bytes);
+  template <class T>
+  T* TakeArray(std::int64_t count) {
+    return static_cast<T*>(Take(static_cast<std::uint64_t>(count) * sizeof(T)));
+  }
+
+  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t taken() const { return taken_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace vt

@@ -1,0 +1,70 @@
+#include "cli/kernel_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "ops/registry.h"
+
+namespace vt::cli {
+namespace {
+
+std::string Line(const char* format, auto... values) {
+  char line[512];
+  const int size = std::snprintf(line, sizeof line, format, values...);
+  return std::string(line, static_cast<std::size_t>(std::clamp(size, 0, 511)));
+}
+
+std::string Reason(std::string_view op, const auto& kernel, const Engine& engine,
+                   const RunOptions& options) {
+  ResolveOptions resolve;
+  if (const Result<Tier> tier = ParseTier(options.tier); tier.ok()) resolve.lowest = *tier;
+  for (const auto& [name, forced] : options.kernels) resolve.forced[name] = forced;
+  const std::string why =
+      WhyNot(kernel.name, kernel.tier, kernel.needs, engine.device(), resolve, op);
+  return why.empty() ? "not taken by these types and shapes, or a faster kernel was" : why;
+}
+
+}  // namespace
+
+std::string KernelReport(const Engine& engine, const RunOptions& options) {
+  const std::vector<KernelLaunches> launches = engine.Launches();
+  std::string out = "kernels:\n";
+  std::string_view shown_op;
+  BuiltinKernels().ForEach([&](std::string_view op, const auto& kernel) {
+    const bool op_ran = std::any_of(launches.begin(), launches.end(),
+                                    [&](const KernelLaunches& row) { return row.op == op; });
+    if (!op_ran) return;
+    if (op != shown_op) out += Line("  %.*s\n", static_cast<int>(op.size()), op.data());
+    shown_op = op;
+    bool ran = false;
+    for (const KernelLaunches& row : launches) {
+      if (row.op != op || row.kernel != kernel.name) continue;
+      ran = true;
+      out += Line("    %-24s %s, %s: %llu launches\n", kernel.name.c_str(), row.device.c_str(),
+                  row.tier.c_str(), static_cast<unsigned long long>(row.launches));
+    }
+    if (!ran) {
+      out += Line("    %-24s no: %s\n", kernel.name.c_str(),
+                  Reason(op, kernel, engine, options).c_str());
+    }
+  });
+  return out;
+}
+
+std::string MemoryReport(std::span<const MemoryRow> rows, const ResidentMemory& resident) {
+  std::string out =
+      Line("%-8s %-20s %16s %16s\n", "device", "memory", "predicted B", "allocated B");
+  for (const MemoryRow& row : rows) {
+    out += Line("%-8s %-20s %16llu %16llu\n", row.device.c_str(), row.row.c_str(),
+                static_cast<unsigned long long>(row.predicted_bytes),
+                static_cast<unsigned long long>(row.allocated_bytes));
+  }
+  out += Line("process: at most %llu B resident; now %llu B of its own, %llu B of mapped files\n",
+              static_cast<unsigned long long>(resident.peak_bytes),
+              static_cast<unsigned long long>(resident.anonymous_bytes),
+              static_cast<unsigned long long>(resident.file_bytes));
+  return out;
+}
+
+}  // namespace vt::cli

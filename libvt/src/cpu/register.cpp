@@ -1,0 +1,12 @@
+#include "cpu/register.h"
+
+#include "ops/registry.h"
+
+namespace vt {
+
+void RegisterCpuKernels(Registry& registry) {
+  RegisterCpuElementwise(registry);
+  RegisterCpuMatmul(registry);
+}
+
+}  // namespace vt

@@ -1,0 +1,189 @@
+#include "engine/kv_cache.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace vt {
+namespace {
+
+struct Chain {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+// The digest of a prefix that ends with this page of tokens, from the digest before it.
+Chain Extend(const Chain& before, std::span<const TokenId> page) {
+  std::array<std::byte, sizeof(Chain) + kPageCells * sizeof(TokenId)> bytes;
+  std::memcpy(bytes.data(), &before, sizeof before);
+  std::memcpy(bytes.data() + sizeof before, page.data(), page.size_bytes());
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), sizeof before + page.size_bytes());
+  return {hash.low64 | 1, hash.high64};  // never 0, 0: that means "not published"
+}
+
+}  // namespace
+
+Result<KvCache> KvCache::Create(const EnginePlan& plan) {
+  KvCache cache;
+  Result<Arena> arena = Arena::Create(plan.RowBytes("kv"));
+  if (!arena.ok()) return arena.status().Annotate("memory row \"kv\"");
+  cache.arena_ = std::move(*arena);
+  for (const KvGroup& planned : plan.groups) {
+    Group group;
+    group.window = planned.window;
+    group.pages.resize(static_cast<std::size_t>(planned.pages));
+    for (std::size_t i = 0; i < group.pages.size(); ++i) {
+      group.pages[i].idle = group.idle.insert(group.idle.end(), static_cast<std::int32_t>(i));
+    }
+    cache.groups_.push_back(std::move(group));
+  }
+  for (const KvLayerBytes& layer : plan.kv) {
+    const std::int64_t cells =
+        plan.groups[static_cast<std::size_t>(layer.group)].pages * kPageCells;
+    const auto make = [&](std::uint64_t cell_bytes) {
+      KvCells out;
+      out.type = plan.options.kv_type;
+      out.cell_bytes = static_cast<std::int64_t>(cell_bytes);
+      out.data = cache.arena_.Take(static_cast<std::uint64_t>(cells) * cell_bytes);
+      return out;
+    };
+    cache.keys_.push_back(make(layer.key_cell));
+    cache.values_.push_back(make(layer.value_cell));
+    cache.group_of_.push_back(layer.group);
+    if (!cache.keys_.back().data || !cache.values_.back().data) {
+      return InternalError("memory row \"kv\": the plan is smaller than the cache");
+    }
+  }
+  return cache;
+}
+
+std::int64_t KvCache::FirstVisible(const Group& group, std::int64_t position) {
+  return group.window == 0 ? 0 : std::max<std::int64_t>(0, position - group.window + 1);
+}
+
+std::int32_t KvCache::FindPage(const Group& group, std::uint64_t low, std::uint64_t high) {
+  const auto found = group.published.find(low);
+  if (found == group.published.end()) return -1;
+  return group.pages[static_cast<std::size_t>(found->second)].high == high ? found->second : -1;
+}
+
+void KvCache::Acquire(Group& group, std::int32_t page) {
+  Page& p = group.pages[static_cast<std::size_t>(page)];
+  if (p.users++ == 0) group.idle.erase(p.idle);
+}
+
+void KvCache::Release(Group& group, std::int32_t page) {
+  Page& p = group.pages[static_cast<std::size_t>(page)];
+  if (--p.users > 0) return;
+  // Pages that hold nothing of use are taken before those that do.
+  const bool published = (p.low | p.high) != 0;
+  p.idle = group.idle.insert(published ? group.idle.end() : group.idle.begin(), page);
+}
+
+Result<std::int32_t> KvCache::TakePage(Group& group) {
+  if (group.idle.empty()) {
+    return NoMemoryError("memory row \"kv\": all " + std::to_string(group.pages.size()) +
+                         " pages of " + std::to_string(kPageCells) + " positions are in use");
+  }
+  const std::int32_t page = group.idle.front();
+  Page& p = group.pages[static_cast<std::size_t>(page)];
+  if ((p.low | p.high) != 0) {
+    group.published.erase(p.low);
+    p.low = p.high = 0;
+  }
+  Acquire(group, page);
+  return page;
+}
+
+KvCache::Sequence KvCache::Open(std::span<const TokenId> prompt, bool reuse) {
+  Sequence sequence;
+  sequence.pages.resize(groups_.size());
+  if (!reuse || prompt.empty()) return sequence;
+  constexpr auto kCells = static_cast<std::size_t>(kPageCells);
+  std::vector<Chain> chains;
+  for (std::size_t end = kCells; end < prompt.size(); end += kCells) {
+    chains.push_back(
+        Extend(chains.empty() ? Chain() : chains.back(), prompt.subspan(end - kCells, kCells)));
+  }
+  // The longest prefix of which every group still has the pages that its next position will see.
+  for (std::size_t count = chains.size(); count > 0; --count) {
+    const auto next = static_cast<std::int64_t>(count * kCells);
+    const auto held = [&](const Group& group) {
+      for (auto i = static_cast<std::size_t>(FirstVisible(group, next) / kPageCells); i < count;
+           ++i) {
+        if (FindPage(group, chains[i].low, chains[i].high) < 0) return false;
+      }
+      return true;
+    };
+    if (!std::all_of(groups_.begin(), groups_.end(), held)) continue;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const auto first = static_cast<std::size_t>(FirstVisible(group, next) / kPageCells);
+      sequence.pages[g].assign(count, -1);
+      for (std::size_t i = first; i < count; ++i) {
+        const std::int32_t page = FindPage(group, chains[i].low, chains[i].high);
+        Acquire(group, page);
+        sequence.pages[g][i] = page;
+      }
+    }
+    sequence.tokens.assign(prompt.begin(),
+                           prompt.begin() + static_cast<std::ptrdiff_t>(count * kCells));
+    sequence.chain_low = chains[count - 1].low;
+    sequence.chain_high = chains[count - 1].high;
+    sequence.digested_pages = count;
+    break;
+  }
+  return sequence;
+}
+
+void KvCache::Close(Sequence& sequence) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    // Last page first, so that of an unused prefix the tail is taken before the head.
+    for (std::size_t i = sequence.pages[g].size(); i-- > 0;) {
+      if (sequence.pages[g][i] >= 0) Release(groups_[g], sequence.pages[g][i]);
+    }
+    sequence.pages[g].clear();
+  }
+}
+
+Status KvCache::Append(Sequence& sequence, std::span<const TokenId> tokens) {
+  const auto begin = static_cast<std::int64_t>(sequence.tokens.size());
+  const std::int64_t end = begin + static_cast<std::int64_t>(tokens.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    std::vector<std::int32_t>& pages = sequence.pages[g];
+    const auto first = static_cast<std::size_t>(FirstVisible(group, begin) / kPageCells);
+    for (std::size_t i = 0; i < std::min(first, pages.size()); ++i) {
+      if (pages[i] < 0) continue;
+      Release(group, pages[i]);
+      pages[i] = -1;
+    }
+    while (static_cast<std::int64_t>(pages.size()) * kPageCells < end) {
+      VT_ASSIGN_OR_RETURN(const std::int32_t page, TakePage(group));
+      pages.push_back(page);
+    }
+  }
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  return {};
+}
+
+void KvCache::Publish(Sequence& sequence) {
+  constexpr auto kCells = static_cast<std::size_t>(kPageCells);
+  while ((sequence.digested_pages + 1) * kCells <= sequence.tokens.size()) {
+    const std::size_t index = sequence.digested_pages++;
+    const Chain chain = Extend({sequence.chain_low, sequence.chain_high},
+                               std::span(sequence.tokens).subspan(index * kCells, kCells));
+    sequence.chain_low = chain.low;
+    sequence.chain_high = chain.high;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const std::int32_t page = sequence.pages[g][index];
+      if (page < 0 || !groups_[g].published.try_emplace(chain.low, page).second) continue;
+      groups_[g].pages[static_cast<std::size_t>(page)].low = chain.low;
+      groups_[g].pages[static_cast<std::size_t>(page)].high = chain.high;
+    }
+  }
+}
+
+}  // namespace vt

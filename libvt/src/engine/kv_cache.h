@@ -1,0 +1,82 @@
+// The paged KV cache: which page of which group holds a sequence's positions, and what pages hold
+// that no sequence uses any more but a later prompt may.
+//
+// Every group (layers with the same window) has its own pages. A page of positions is shared by all
+// sequences whose tokens are the same up to its end: keys and values depend on nothing else.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/arena.h"
+#include "ops/args.h"
+#include "plan/memory_plan.h"
+#include "vt/status.h"
+#include "vt/tokenizer.h"
+
+namespace vt {
+
+class KvCache {
+ public:
+  // Takes exactly the plan's "kv" bytes.
+  static Result<KvCache> Create(const EnginePlan& plan);
+
+  struct Sequence {
+    std::vector<TokenId> tokens;                   // appended so far
+    std::vector<std::vector<std::int32_t>> pages;  // [group][position / kPageCells]; -1: let go
+    std::uint64_t chain_low = 0, chain_high = 0;   // digest of the tokens of all full pages
+    std::size_t digested_pages = 0;
+  };
+
+  // A sequence holding the longest prefix of `prompt` that is still held, in whole pages, never all
+  // of the prompt.
+  Sequence Open(std::span<const TokenId> prompt, bool reuse);
+  void Close(Sequence& sequence);
+
+  // Gives pages to the positions of `tokens` that follow the sequence, appends the tokens, and lets
+  // go of pages that no window reaches any more. kNoMemory when all pages are in use.
+  Status Append(Sequence& sequence, std::span<const TokenId> tokens);
+
+  // The step that filled the last appended tokens is done: full pages may now be reused by others.
+  void Publish(Sequence& sequence);
+
+  KvCells Keys(int layer) const { return keys_[static_cast<std::size_t>(layer)]; }
+  KvCells Values(int layer) const { return values_[static_cast<std::size_t>(layer)]; }
+  int GroupOf(int layer) const { return group_of_[static_cast<std::size_t>(layer)]; }
+  std::size_t groups() const { return groups_.size(); }
+  std::int64_t window(std::size_t group) const { return groups_[group].window; }
+  std::uint64_t allocated_bytes() const { return arena_.taken(); }
+
+ private:
+  struct Page {
+    int users = 0;
+    // The published prefix that this page ends; 0, 0: none.
+    std::uint64_t low = 0, high = 0;
+    std::list<std::int32_t>::iterator idle;  // in idle_ when users is 0
+  };
+  struct Group {
+    std::int64_t window = 0;
+    std::vector<Page> pages;
+    std::list<std::int32_t> idle;  // pages without users, the one let go longest ago first
+    // Published prefix -> page.
+    std::unordered_map<std::uint64_t, std::int32_t> published;
+  };
+
+  Result<std::int32_t> TakePage(Group& group);
+  void Release(Group& group, std::int32_t page);
+  void Acquire(Group& group, std::int32_t page);
+  static std::int64_t FirstVisible(const Group& group, std::int64_t position);
+  static std::int32_t FindPage(const Group& group, std::uint64_t low, std::uint64_t high);
+
+  Arena arena_;
+  std::vector<KvCells> keys_;
+  std::vector<KvCells> values_;
+  std::vector<int> group_of_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace vt

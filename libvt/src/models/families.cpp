@@ -1,0 +1,66 @@
+// The list of families: a new one is one line here.
+#include <algorithm>
+
+#include "models/family.h"
+#include "models/spec_builder.h"
+
+namespace vt {
+
+#define VT_FAMILIES(X) \
+  X(LlamaFamily)       \
+  X(Mistral3Family)    \
+  X(SmolLm3Family)     \
+  X(GraniteFamily)     \
+  X(Qwen2Family)       \
+  X(Qwen3Family)       \
+  X(GemmaFamily)       \
+  X(Gemma2Family)      \
+  X(Gemma3Family)      \
+  X(Phi3Family)        \
+  X(Olmo2Family)       \
+  X(Exaone4Family)     \
+  X(StableLmFamily)    \
+  X(StarCoder2Family)  \
+  X(Gpt2Family)        \
+  X(CommandRFamily)    \
+  X(Cohere2Family)
+
+#define VT_DECLARE(name) Family name();
+VT_FAMILIES(VT_DECLARE)
+#undef VT_DECLARE
+
+std::span<const Family> Families() {
+#define VT_ENTRY(name) name(),
+  static const Family families[] = {VT_FAMILIES(VT_ENTRY)};
+#undef VT_ENTRY
+  return families;
+}
+
+std::vector<std::string_view> KnownArchitectures() {
+  std::vector<std::string_view> names;
+  for (const Family& family : Families()) names.push_back(family.architecture);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<ModelSpec> ReadModelSpec(const GgufFile& file) {
+  VT_ASSIGN_OR_RETURN(const auto name, file.GetString("general.architecture"));
+  if (!name) return CorruptError("key \"general.architecture\": missing");
+  for (const Family& family : Families()) {
+    if (family.architecture == *name) return SpecBuilder(file, family).Build();
+  }
+  std::string known;
+  for (std::string_view one : KnownArchitectures()) {
+    known += (known.empty() ? "" : ", ") + std::string(one);
+  }
+  return UnsupportedError("architecture \"" + std::string(*name) +
+                          "\": not known (known: " + known + ")");
+}
+
+std::string_view NameOf(NormKind kind) { return kind == NormKind::kRms ? "rms" : "layer"; }
+
+std::string_view NameOf(FfnActivation activation) {
+  return activation == FfnActivation::kSilu ? "silu" : "gelu";
+}
+
+}  // namespace vt

@@ -1,0 +1,168 @@
+// Which tensor plays which part, with its shape checked.
+#include <cmath>
+
+#include "models/spec_builder.h"
+
+namespace vt {
+
+Result<WeightRef> SpecBuilder::Tensor(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                      Presence presence) {
+  if (presence == Presence::kNone) return WeightRef();
+  const GgufTensor* tensor = file_.FindTensor(name);
+  if (!tensor) {
+    if (presence == Presence::kOptional) return WeightRef();
+    return CorruptError("tensor \"" + name + "\": missing (wanted [" + std::to_string(cols) +
+                        (rows > 1 ? ", " + std::to_string(rows) : "") + "])");
+  }
+  if (tensor->cols() != static_cast<std::uint64_t>(cols) ||
+      tensor->rows() != static_cast<std::uint64_t>(rows)) {
+    std::string seen;
+    for (std::uint64_t dim : tensor->dims) seen += (seen.empty() ? "" : ", ") + std::to_string(dim);
+    return CorruptError("tensor \"" + name + "\": shape [" + seen +
+                        "], but the model's keys want [" + std::to_string(cols) +
+                        (rows > 1 ? ", " + std::to_string(rows) : "") + "]");
+  }
+  switch (tensor->type) {
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kF64:
+      return UnsupportedError("tensor \"" + name + "\": type " + std::string(NameOf(tensor->type)) +
+                              " holds no weights (use a float or block type)");
+    default:
+      break;
+  }
+  const auto index = static_cast<std::size_t>(tensor - file_.tensors().data());
+  used_[index] = true;
+  return WeightRef{static_cast<int>(index), 0, rows, cols};
+}
+
+Result<LinearRef> SpecBuilder::Linear(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                      Presence presence, Presence bias) {
+  LinearRef linear;
+  VT_ASSIGN_OR_RETURN(linear.weight, Tensor(name + ".weight", rows, cols, presence));
+  if (linear.weight) {
+    VT_ASSIGN_OR_RETURN(linear.bias, Tensor(name + ".bias", 1, rows, bias));
+  }
+  return linear;
+}
+
+Result<LinearRef> SpecBuilder::Norm(const std::string& name, std::int64_t cols, Presence presence) {
+  LinearRef norm;
+  VT_ASSIGN_OR_RETURN(norm.weight, Tensor(name + ".weight", 1, cols, presence));
+  if (norm.weight) {
+    VT_ASSIGN_OR_RETURN(norm.bias, Tensor(name + ".bias", 1, cols, family_.norm_bias));
+  }
+  return norm;
+}
+
+Status SpecBuilder::ReadTensors(ModelSpec& spec) {
+  const GgufTensor* embedding = file_.FindTensor("token_embd.weight");
+  spec.vocab = embedding ? static_cast<std::int64_t>(embedding->rows()) : 1;
+  VT_ASSIGN_OR_RETURN(spec.embedding,
+                      Tensor("token_embd.weight", spec.vocab, spec.width, Presence::kRequired));
+  if (family_.position_embedding) {
+    VT_ASSIGN_OR_RETURN(
+        spec.position_embedding,
+        Tensor("position_embd.weight", static_cast<std::int64_t>(spec.context_train), spec.width,
+               Presence::kRequired));
+  }
+  VT_ASSIGN_OR_RETURN(spec.output_norm, Norm("output_norm", spec.width, Presence::kRequired));
+  VT_ASSIGN_OR_RETURN(spec.output, Linear("output", spec.vocab, spec.width, Presence::kOptional,
+                                          Presence::kOptional));
+  if (!spec.output) {
+    spec.output.weight = spec.embedding;
+    spec.tied = true;
+  }
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) VT_RETURN_IF_ERROR(ReadLayer(spec, i));
+  return {};
+}
+
+Status SpecBuilder::ReadLayer(ModelSpec& spec, std::size_t index) {
+  LayerSpec& layer = spec.layers[index];
+  const std::string prefix = "blk." + std::to_string(index) + ".";
+  const Presence pre = family_.pre_norms ? Presence::kRequired : Presence::kNone;
+  const Presence post = family_.post_norms ? Presence::kRequired : Presence::kNone;
+  VT_ASSIGN_OR_RETURN(layer.attn_norm, Norm(prefix + "attn_norm", spec.width, pre));
+  VT_RETURN_IF_ERROR(ReadQkv(layer, prefix, spec.width));
+  VT_ASSIGN_OR_RETURN(layer.o,
+                      Linear(prefix + "attn_output", spec.width, layer.heads * layer.value_dim,
+                             Presence::kRequired, family_.linear_bias));
+  const std::int64_t q_cols =
+      family_.qk_norm_span == NormSpan::kRow ? layer.heads * layer.key_dim : layer.key_dim;
+  const std::int64_t k_cols =
+      family_.qk_norm_span == NormSpan::kRow ? layer.kv_heads * layer.key_dim : layer.key_dim;
+  const bool each = family_.qk_norm_per_head;
+  VT_ASSIGN_OR_RETURN(layer.q_norm.weight, Tensor(prefix + "attn_q_norm.weight",
+                                                  each ? layer.heads : 1, q_cols, family_.qk_norm));
+  VT_ASSIGN_OR_RETURN(
+      layer.k_norm.weight,
+      Tensor(prefix + "attn_k_norm.weight", each ? layer.kv_heads : 1, k_cols, family_.qk_norm));
+  VT_ASSIGN_OR_RETURN(layer.attn_post_norm, Norm(prefix + "post_attention_norm", spec.width, post));
+  layer.parallel_residual = family_.parallel_residual;
+  if (!layer.parallel_residual) {
+    const Presence ffn_norm = family_.ffn_norm_optional ? Presence::kOptional : pre;
+    VT_ASSIGN_OR_RETURN(layer.ffn_norm, Norm(prefix + "ffn_norm", spec.width, ffn_norm));
+    layer.parallel_residual = family_.ffn_norm_optional && !layer.ffn_norm;
+  }
+  VT_RETURN_IF_ERROR(ReadFfn(layer, prefix, spec.width));
+  VT_ASSIGN_OR_RETURN(layer.ffn_post_norm, Norm(prefix + "post_ffw_norm", spec.width, post));
+  return {};
+}
+
+Status SpecBuilder::ReadQkv(LayerSpec& layer, const std::string& prefix, std::int64_t width) {
+  const std::int64_t q = layer.heads * layer.key_dim;
+  const std::int64_t k = layer.kv_heads * layer.key_dim;
+  const std::int64_t v = layer.kv_heads * layer.value_dim;
+  VT_ASSIGN_OR_RETURN(const LinearRef fused, Linear(prefix + "attn_qkv", q + k + v, width,
+                                                    Presence::kOptional, Presence::kOptional));
+  if (!fused) {
+    const Presence bias = family_.linear_bias;
+    VT_ASSIGN_OR_RETURN(layer.q, Linear(prefix + "attn_q", q, width, Presence::kRequired, bias));
+    VT_ASSIGN_OR_RETURN(layer.k, Linear(prefix + "attn_k", k, width, Presence::kRequired, bias));
+    VT_ASSIGN_OR_RETURN(layer.v, Linear(prefix + "attn_v", v, width, Presence::kRequired, bias));
+    return {};
+  }
+  if (!fused.bias && family_.linear_bias == Presence::kRequired) {
+    return CorruptError("tensor \"" + prefix + "attn_qkv.bias\": missing (wanted [" +
+                        std::to_string(q + k + v) + "])");
+  }
+  const auto slice = [&](std::int64_t begin, std::int64_t rows) {
+    LinearRef part = fused;
+    part.weight.row_begin = begin;
+    part.weight.rows = rows;
+    if (part.bias) {
+      part.bias.row_begin = begin;  // of a vector: its first value
+      part.bias.cols = rows;
+    }
+    return part;
+  };
+  layer.q = slice(0, q);
+  layer.k = slice(q, k);
+  layer.v = slice(q + k, v);
+  return {};
+}
+
+Status SpecBuilder::ReadFfn(LayerSpec& layer, const std::string& prefix, std::int64_t width) {
+  const std::int64_t ffn = layer.ffn_width;
+  const Presence bias = family_.linear_bias;
+  if (family_.fused_gate_up) {
+    VT_ASSIGN_OR_RETURN(const LinearRef fused, Linear(prefix + "ffn_up", 2 * ffn, width,
+                                                      Presence::kRequired, Presence::kNone));
+    layer.gate = layer.up = fused;
+    layer.gate.weight.rows = layer.up.weight.rows = ffn;
+    layer.up.weight.row_begin = ffn;
+  } else {
+    if (family_.ffn == FfnKind::kGated) {
+      VT_ASSIGN_OR_RETURN(layer.gate,
+                          Linear(prefix + "ffn_gate", ffn, width, Presence::kRequired, bias));
+    }
+    VT_ASSIGN_OR_RETURN(layer.up, Linear(prefix + "ffn_up", ffn, width, Presence::kRequired, bias));
+  }
+  VT_ASSIGN_OR_RETURN(layer.down,
+                      Linear(prefix + "ffn_down", width, ffn, Presence::kRequired, bias));
+  return {};
+}
+
+}  // namespace vt

@@ -1,0 +1,25 @@
+// Which form of activations a matmul takes: one rule for every machine, so that numerics never
+// depend on the instruction set at hand.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/args.h"
+#include "vt/dtype.h"
+
+namespace vt {
+
+// The weight types that multiply 8-bit activations by integer dot products.
+inline constexpr DType kQ8WeightTypes[] = {
+    DType::kQ4_0,   DType::kQ4_1,   DType::kQ5_0,  DType::kQ5_1, DType::kQ8_0,
+    DType::kQ2_K,   DType::kQ3_K,   DType::kQ4_K,  DType::kQ5_K, DType::kQ6_K,
+    DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4,
+};
+
+bool HasQ8Form(DType weight);
+
+// kF32 when `exact` or where the weight type has no 8-bit form, else kQ8. `cols` is the weight's
+// row length.
+ActType MatmulActType(DType weight, std::int64_t cols, bool exact);
+
+}  // namespace vt
