@@ -106,6 +106,8 @@ void WriteLayers(JsonWriter& json, const ModelSpec& spec) {
     }
   });
   sizes("ffn_width", &LayerSpec::ffn_width);
+  WritePerLayer(json, spec, "parallel_residual",
+                [&](const LayerSpec& layer) { json.Value(layer.parallel_residual); });
   json.EndObject();
 }
 
@@ -128,7 +130,6 @@ void WriteHyperParameters(JsonWriter& json, const Result<ModelSpec>& read) {
   json.Field("norm", NameOf(spec.norm)).Field("norm_eps", spec.norm_eps);
   json.Field("ffn", spec.ffn == FfnKind::kGated ? "gated" : "plain");
   json.Field("activation", NameOf(spec.activation));
-  json.Field("parallel_residual", spec.parallel_residual);
   json.Field("embedding_scale", spec.embedding_scale);
   json.Field("residual_scale", spec.residual_scale).Field("logit_scale", spec.logit_scale);
   json.Key("logit_softcap");

@@ -28,8 +28,8 @@ struct Flag {
   bool repeatable = false;
   unsigned modes = ~0u;  // bits of the tool's modes in which the flag has an effect
 
-  std::function<Status(std::string_view)> apply;    // reads the value ("" of a switch)
-  std::function<void(JsonWriter&)> show = nullptr;  // writes the value as a setting; null: none
+  std::function<Status(std::string_view)> apply = {};  // reads the value ("" of a switch)
+  std::function<void(JsonWriter&)> show = nullptr;     // writes the value as a setting; null: none
 
   bool is_switch() const { return value.empty(); }
 };

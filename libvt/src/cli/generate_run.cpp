@@ -53,6 +53,7 @@ class GenerateRun {
   Result<int> Finish();
   Status FinishLines();
   void ReportToPeople() const;
+  int ReportBadLines();
 
   bool text_mode() const { return !options_.json && !options_.jsonl; }
   bool has_text() const { return model_->tokenizer.has_value(); }
@@ -177,7 +178,7 @@ EngineOptions GenerateRun::MakeEngineOptions() const {
 
 Status GenerateRun::Load() {
   const Clock::time_point start = Clock::now();
-  Engine::Control control;
+  LoadControl control;
   control.cancel = &interrupted_;
   control.progress = [this](std::uint64_t done, std::uint64_t total) {
     console_.Progress("loading", done, total);
@@ -195,7 +196,7 @@ Status GenerateRun::Load() {
 
 Status GenerateRun::OnToken(std::size_t request, const GeneratedToken& token) {
   if (options_.jsonl) {
-    if (options_.logprobs > 0) logprobs_[request].push_back(token);
+    if (options_.logprobs > 0 && token.id != kNoToken) logprobs_[request].push_back(token);
     return Status();
   }
   const std::size_t index = tokens_written_++;
@@ -338,13 +339,17 @@ Result<int> GenerateRun::Finish() {
     if (!options_.quiet) console_.Print("vt-run: interrupted; the output ends early\n");
     return ExitCode(Code::kInterrupted);
   }
+  return ReportBadLines();
+}
+
+int GenerateRun::ReportBadLines() {
+  int code = 0;
   for (const PromptItem& item : input_.items) {
     if (item.error.ok()) continue;
     console_.Print("vt-run: error: " + item.error.message() + "\n");
+    code = ExitCode(Code::kInvalid);
   }
-  const bool bad_line = std::any_of(input_.items.begin(), input_.items.end(),
-                                    [](const PromptItem& item) { return !item.error.ok(); });
-  return bad_line ? ExitCode(Code::kInvalid) : 0;
+  return code;
 }
 
 Result<int> GenerateRun::Run() {
@@ -362,7 +367,7 @@ Result<int> GenerateRun::Run() {
   }
   if (options_.jsonl && requests_.empty() && !options_.json) {
     VT_RETURN_IF_ERROR(WriteFinishedLines());
-    return input_.items.empty() ? 0 : ExitCode(Code::kInvalid);
+    return ReportBadLines();
   }
   VT_RETURN_IF_ERROR(Load());
   VT_RETURN_IF_ERROR(Generate());

@@ -172,14 +172,20 @@ std::string StartRecord(const RunOptions& options, std::span<const Flag> table,
 std::string TokenRecord(std::size_t index, const GeneratedToken& token, bool has_text,
                         bool has_logprobs) {
   JsonWriter json;
-  json.BeginObject().Field("type", "token").Field("index", index).Field("id", token.id);
+  json.BeginObject().Field("type", "token").Field("index", index).Key("id");
+  // Text that an interruption set free comes without a token.
+  if (token.id == kNoToken) {
+    json.Null();
+  } else {
+    json.Value(token.id);
+  }
   json.Key("text");
   if (has_text) {
     json.Value(token.text);
   } else {
     json.Null();
   }
-  if (has_logprobs) {
+  if (has_logprobs && token.id != kNoToken) {
     WriteLogprobs(json, token);
   } else {
     json.Key("logprob").Null().Key("top").Null();

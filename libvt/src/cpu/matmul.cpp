@@ -148,6 +148,9 @@ void RegisterCpuMatmul(Registry& registry) {
   registry.Add(MatmulRow<MatmulF32Avx2>("cpu.avx2.f32", kNat, 10, kFeatureAvx2, SupportsF32));
   registry.Add(MatmulRow<MatmulF32Avx512>("cpu.avx512.f32", kNat, 20, kFeatureAvx512, SupportsF32));
   registry.Add(MatmulRow<MatmulQ8Scalar>("cpu.scalar.q8", kRef, 0, 0, SupportsQ8));
+  registry.Add(MatmulRow<MatmulQ8Avx2>("cpu.avx2.q8", kNat, 10, kFeatureAvx2, SupportsQ8));
+  registry.Add(
+      MatmulRow<MatmulQ8Avx512Vnni>("cpu.avx512vnni.q8", kNat, 30, kFeatureAvx512Vnni, SupportsQ8));
 }
 
 }  // namespace vt

@@ -35,7 +35,7 @@ std::string_view KindName(mode_t mode) {
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
   // Without O_NONBLOCK, opening a FIFO waits for a writer.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC  | O_NOCTTY)};
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (file.fd < 0) return FileCorrupt(path, "cannot be opened: " + Reason(errno));
   struct stat facts {};
   if (::fstat(file.fd, &facts) != 0) return FileCorrupt(path, "cannot be read: " + Reason(errno));

@@ -53,7 +53,7 @@ Result<ModelSpec> ReadModelSpec(const GgufFile& file) {
   for (std::string_view one : KnownArchitectures()) {
     known += (known.empty() ? "" : ", ") + std::string(one);
   }
-  return UnsupportedError("architecture \"" + std::string(*name) +
+  return UnsupportedError("key \"general.architecture\": architecture \"" + std::string(*name) +
                           "\": not known (known: " + known + ")");
 }
 

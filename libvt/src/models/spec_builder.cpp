@@ -18,6 +18,10 @@ SpecBuilder::SpecBuilder(const GgufFile& file, const Family& family)
     : file_(file), family_(family), used_(file.tensors().size(), false) {}
 
 Result<ModelSpec> SpecBuilder::Build() {
+  if (!file_.FindTensor("token_embd.weight")) {
+    return CorruptError("tensor \"token_embd.weight\": missing" +
+                        std::string(file_.tensors().empty() ? " (the file has no weights at all)" : ""));
+  }
   ModelSpec spec;
   spec.architecture = family_.architecture;
   spec.norm = family_.norm;
@@ -32,7 +36,6 @@ Result<ModelSpec> SpecBuilder::Build() {
   if (family_.scaled_embedding) spec.embedding_scale = std::sqrt(static_cast<float>(spec.width));
   if (family_.adjust) VT_RETURN_IF_ERROR(family_.adjust(*this, spec));
   VT_RETURN_IF_ERROR(ReadTensors(spec));
-  VT_RETURN_IF_ERROR(CheckVocabulary(spec));
   return spec;
 }
 
@@ -194,19 +197,6 @@ Status SpecBuilder::ReadRopes(ModelSpec& spec) {
                           std::to_string(i));
     }
     spec.layers[i].rope = windowed_[i] ? 1 : family_.rotary_only_windowed && any_window ? -1 : 0;
-  }
-  return {};
-}
-
-Status SpecBuilder::CheckVocabulary(ModelSpec& spec) const {
-  VT_ASSIGN_OR_RETURN(const GgufValue* tokens, file_.GetStringArray("tokenizer.ggml.tokens"));
-  if (tokens && tokens->count != static_cast<std::uint64_t>(spec.vocab)) {
-    return CorruptError("tensor \"token_embd.weight\": " + std::to_string(spec.vocab) +
-                        " rows, but tokenizer.ggml.tokens has " + std::to_string(tokens->count) +
-                        " entries");
-  }
-  for (std::size_t i = 0; i < used_.size(); ++i) {
-    if (!used_[i]) spec.unused_tensors.emplace_back(file_.tensors()[i].name);
   }
   return {};
 }

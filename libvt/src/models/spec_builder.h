@@ -43,7 +43,6 @@ class SpecBuilder {
   Status ReadLayer(ModelSpec& spec, std::size_t index);
   Status ReadQkv(LayerSpec& layer, const std::string& prefix, std::int64_t width);
   Status ReadFfn(LayerSpec& layer, const std::string& prefix, std::int64_t width);
-  Status CheckVocabulary(ModelSpec& spec) const;
 
   // The tensor `name`, whose shape must be [rows, cols] (rows 1: a vector). Absent: an empty ref,
   // or an error when required.

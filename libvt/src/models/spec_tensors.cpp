@@ -58,8 +58,9 @@ Result<LinearRef> SpecBuilder::Norm(const std::string& name, std::int64_t cols, 
 }
 
 Status SpecBuilder::ReadTensors(ModelSpec& spec) {
-  const GgufTensor* embedding = file_.FindTensor("token_embd.weight");
-  spec.vocab = embedding ? static_cast<std::int64_t>(embedding->rows()) : 1;
+  VT_ASSIGN_OR_RETURN(const GgufValue* tokens, file_.GetStringArray("tokenizer.ggml.tokens"));
+  spec.vocab = static_cast<std::int64_t>(
+      tokens ? tokens->count : file_.FindTensor("token_embd.weight")->rows());
   VT_ASSIGN_OR_RETURN(spec.embedding,
                       Tensor("token_embd.weight", spec.vocab, spec.width, Presence::kRequired));
   if (family_.position_embedding) {
@@ -76,6 +77,9 @@ Status SpecBuilder::ReadTensors(ModelSpec& spec) {
     spec.tied = true;
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) VT_RETURN_IF_ERROR(ReadLayer(spec, i));
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    if (!used_[i]) spec.unused_tensors.emplace_back(file_.tensors()[i].name);
+  }
   return {};
 }
 

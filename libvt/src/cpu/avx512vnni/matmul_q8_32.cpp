@@ -1,7 +1,6 @@
 // Weight types whose blocks hold 32 values.
 #include "cpu/avx512vnni/q8_tile.h"
 #include "cpu/avx512vnni/q8_types.h"
-#include "cpu/generic/quant_bits.h"
 
 namespace vt {
 namespace {
@@ -19,20 +18,6 @@ VT_INLINE void SplitNibbles(__m512i bytes, __m512i* quad) {
   const __m512i mask = _mm512_set1_epi8(15);
   quad[0] = _mm512_and_si512(bytes, mask);
   quad[1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), mask);
-}
-
-// The f16 at the start of each of eight blocks: block i is read where its f16 falls on word i.
-template <int kBlockBytes>
-VT_INLINE __m128i Halves(const std::uint8_t* p) {
-  constexpr int kStep = kBlockBytes - 2;
-  __m128i v = Load128(p);
-  v = _mm_blend_epi16(v, Load128(p + kStep), 1 << 1);
-  v = _mm_blend_epi16(v, Load128(p + 2 * kStep), 1 << 2);
-  v = _mm_blend_epi16(v, Load128(p + 3 * kStep), 1 << 3);
-  v = _mm_blend_epi16(v, Load128(p + 4 * kStep), 1 << 4);
-  v = _mm_blend_epi16(v, Load128(p + 5 * kStep), 1 << 5);
-  v = _mm_blend_epi16(v, Load128(p + 6 * kStep), 1 << 6);
-  return _mm_blend_epi16(v, Load128(p + 7 * kStep), 1 << 7);
 }
 
 template <int kBlockBytes>
@@ -238,16 +223,7 @@ struct Mxfp4 {
   }
   VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
                         __m512& min) {
-    std::uint8_t bytes[16];
-    for (int i = 0; i < 8; ++i) {
-      bytes[i] = row0[i * kBlockBytes];
-      bytes[i + 8] = row1[i * kBlockBytes];
-    }
-    const __m512i e = _mm512_cvtepu8_epi32(Load128(bytes));
-    const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
-    const __m512i tiny = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
-    const __mmask16 is_tiny = _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2));
-    d = _mm512_castsi512_ps(_mm512_mask_mov_epi32(normal, is_tiny, tiny));
+    d = Join(E8m0Halves<kBlockBytes>(row0), E8m0Halves<kBlockBytes>(row1));
     min = _mm512_setzero_ps();
   }
 };

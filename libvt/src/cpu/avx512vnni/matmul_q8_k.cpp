@@ -1,7 +1,6 @@
 // Weight types whose blocks hold 256 values: a step is a block.
 #include "cpu/avx512vnni/q8_tile.h"
 #include "cpu/avx512vnni/q8_types.h"
-#include "cpu/generic/quant_bits.h"
 
 namespace vt {
 namespace {
@@ -14,27 +13,12 @@ VT_INLINE __m512i Each8(std::uint32_t x, std::uint32_t y) {
   return _mm512_inserti64x4(_mm512_set1_epi32(static_cast<int>(x)),
                             _mm256_set1_epi32(static_cast<int>(y)), 1);
 }
-VT_INLINE __m128 HalfAt(const std::uint8_t* p) {
-  return _mm_cvtph_ps(_mm_cvtsi32_si128(LoadU16(p)));
-}
-
 // Counts for a rotation that moves bit 4 q + i of each byte in 128-bit lane i to bit `to`. Rotating
 // 64 bits by less than a byte keeps such a bit in its byte.
 VT_INLINE __m512i RotateCounts(int q, int step, int to) {
   const long long base = to - q * 4 * step;
   return _mm512_setr_epi64(base, base, base - step, base - step, base - 2 * step, base - 2 * step,
                            base - 3 * step, base - 3 * step);
-}
-
-// The 8 scales and 8 minimums of a block of Q4_K or Q5_K, a byte each.
-VT_INLINE void ScalesK4(const std::uint8_t* p, std::uint64_t& scales, std::uint64_t& mins) {
-  const std::uint32_t a = LoadU32(p);
-  const std::uint32_t b = LoadU32(p + 4);
-  const std::uint32_t c = LoadU32(p + 8);
-  const std::uint32_t scales_hi = (c & 0x0f0f0f0fu) | ((a >> 2) & 0x30303030u);
-  const std::uint32_t mins_hi = ((c >> 4) & 0x0f0f0f0fu) | ((b >> 2) & 0x30303030u);
-  scales = (a & 0x3f3f3f3fu) | static_cast<std::uint64_t>(scales_hi) << 32;
-  mins = (b & 0x3f3f3f3fu) | static_cast<std::uint64_t>(mins_hi) << 32;
 }
 
 VT_INLINE __m512 BytesToFloats(std::uint64_t row0, std::uint64_t row1) {

@@ -15,15 +15,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/generic/x86_quant.h"
 #include "cpu/matmul.h"
-
-#define VT_INLINE [[gnu::always_inline]] static inline
 
 namespace vt {
 namespace {
 
 constexpr int kBlockCols = 32;  // rows of x between two passes over w
 constexpr int kStepGroups = 8;
+constexpr std::int64_t kPrefetchBytes = 4096;  // how far ahead weights are fetched, at least
 constexpr int kStepValues = 256;
 // The most bytes that 8 groups of any type with blocks of 32 take (q8_0).
 constexpr int kMaxStepBytes = 8 * 34;
@@ -40,11 +40,6 @@ struct StepInput {
 };
 
 VT_INLINE __m512i Load512(const void* p) { return _mm512_loadu_si512(p); }
-VT_INLINE __m256i Load256(const void* p) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
-VT_INLINE __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
-
 // From two registers of whole groups (0 1 and 2 3) the first and the second halves of all four.
 VT_INLINE void SplitHalves(__m512i g01, __m512i g23, __m512i* quad) {
   quad[0] = _mm512_shuffle_i64x2(g01, g23, 0x88);
@@ -194,6 +189,15 @@ class Q8Matmul {
     sum = _mm512_fmadd_ps(Tile::template Product<kQuads>(tile, x), TwiceF(x.scales), sum);
   }
 
+  // How far to fetch ahead: whole pairs of rows, so that what is fetched is read in this order.
+  VT_INLINE std::int64_t PrefetchDistance(std::int64_t row_bytes) {
+    const std::int64_t pair = 2 * row_bytes;
+    return (kPrefetchBytes + pair - 1) / pair * pair;
+  }
+  VT_INLINE void Prefetch(const std::uint8_t* p) {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  }
+
   // Rows r and r + 1; where the share ends at r, row r twice.
   static void TwoRows(const MatmulArgs& args, const MatmulShare& share, std::int64_t r,
                       std::int64_t x0, int count, const Tail& tail) {
@@ -206,7 +210,12 @@ class Q8Matmul {
     __m512 sums[kBlockCols];
     for (int c = 0; c < count; ++c) sums[c] = _mm512_setzero_ps();
     Tile tile;
+    const std::int64_t ahead = PrefetchDistance(share.row_bytes);
     for (std::int64_t s = 0; s < steps; ++s) {
+      for (int at = 0; at < T::kStepBytes; at += 64) {
+        Prefetch(row0 + s * T::kStepBytes + ahead + at);
+        Prefetch(row1 + s * T::kStepBytes + ahead + at);
+      }
       Tile::template Unpack<2>(row0 + s * T::kStepBytes, row1 + s * T::kStepBytes, tile);
       for (int c = 0; c < count; ++c) {
         const std::int64_t at = (x0 + c) * groups + s * kStepGroups;

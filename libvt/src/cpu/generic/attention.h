@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "cpu/elementwise.h"
+#include "cpu/generic/attention_cells.h"
 #include "cpu/generic/vec_math.h"
 #include "ops/args.h"
 #include "ops/part.h"
@@ -19,90 +19,8 @@
 namespace vt {
 namespace {
 
-// How 16 values of a head are read from its place in a cell. LoadPartial takes the first n.
-template <class V>
-struct F32Cells {
-  static std::int64_t Offset(std::int64_t dim) { return dim * 4; }
-  VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
-    return V::Load(reinterpret_cast<const float*>(head) + dim);
-  }
-  VT_VEC_INLINE typename V::F LoadPartial(const char* head, std::int64_t dim, int n) {
-    return V::LoadPartial(reinterpret_cast<const float*>(head) + dim, n);
-  }
-};
-template <class V>
-struct F16Cells {
-  static std::int64_t Offset(std::int64_t dim) { return dim * 2; }
-  VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
-    return V::LoadF16(reinterpret_cast<const std::uint16_t*>(head) + dim);
-  }
-  VT_VEC_INLINE typename V::F LoadPartial(const char* head, std::int64_t dim, int n) {
-    return V::LoadF16Partial(reinterpret_cast<const std::uint16_t*>(head) + dim, n);
-  }
-};
-template <class V>
-struct Bf16Cells {
-  static std::int64_t Offset(std::int64_t dim) { return dim * 2; }
-  VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
-    return V::LoadBf16(reinterpret_cast<const std::uint16_t*>(head) + dim);
-  }
-  VT_VEC_INLINE typename V::F LoadPartial(const char* head, std::int64_t dim, int n) {
-    return V::LoadBf16Partial(reinterpret_cast<const std::uint16_t*>(head) + dim, n);
-  }
-};
-template <class V>
-struct Q8Cells {
-  static std::int64_t Offset(std::int64_t dim) { return dim / 32 * kQ8BlockBytes; }
-  VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
-    const char* block = head + Offset(dim);
-    const float scale = V::HalfToFloat(*reinterpret_cast<const std::uint16_t*>(block));
-    const auto* values = reinterpret_cast<const std::int8_t*>(block + 2 + dim % 32);
-    return V::Mul(V::LoadI8(values), V::Splat(scale));
-  }
-  // Never called: dimensions are a multiple of 32.
-  VT_VEC_INLINE typename V::F LoadPartial(const char* head, std::int64_t dim, int n) {
-    return V::FirstLanes(Load(head, dim), n);
-  }
-};
-
-// Positions per block: 64 cells of 128 half-precision values fill half of a 32 KiB cache.
-inline constexpr int kBlock = 64;
-// Cells fetched ahead of use. A head's part of a cell is small and far from the next, a pattern
-// that processors do not foresee where cells are large (8 heads of 128 halves: twice as fast with
-// this).
-inline constexpr int kAhead = 8;
 inline constexpr int kMaxHeads = 4;   // of one tile
 inline constexpr int kMaxGroup = 16;  // of one pass
-
-// The places of one key head in the cells of positions begin .. begin + count, and of the next
-// kAhead, as far as there are any (the last again where there are none).
-struct CellBlock {
-  const char* head[kBlock + kAhead];
-  int count = 0;
-  int head_bytes = 0;
-
-  void Fetch(int cell) const {
-    for (int i = 0; i < head_bytes; i += 64) __builtin_prefetch(head[cell + kAhead] + i);
-  }
-};
-
-inline void FindCells(const KvCells& cells, std::int64_t offset, const AttentionArgs& args,
-                      const AttentionRow& row, std::int64_t begin, CellBlock& block) {
-  const std::int64_t left = row.last + 1 - begin;
-  block.count = left < kBlock ? static_cast<int>(left) : kBlock;
-  std::int64_t page = begin / args.page_cells;
-  std::int64_t in_page = begin % args.page_cells;
-  const int wanted = left < kBlock + kAhead ? static_cast<int>(left) : kBlock + kAhead;
-  for (int i = 0; i < wanted; ++i) {
-    const std::int64_t cell = row.pages[page] * args.page_cells + in_page;
-    block.head[i] = static_cast<const char*>(cells.data) + cell * cells.cell_bytes + offset;
-    if (++in_page == args.page_cells) {
-      in_page = 0;
-      ++page;
-    }
-  }
-  for (int i = wanted; i < block.count + kAhead; ++i) block.head[i] = block.head[wanted - 1];
-}
 
 // scores[h * stride + c] = q[h] . cell[c] for a tile of heads and cells.
 template <class V, class Cells, int kHeads, int kCells>
@@ -214,78 +132,65 @@ void ValueHeads(const CellBlock& block, std::int64_t dim, const float* weights, 
   }
 }
 
+// Calls fn(Heads<n>{}, h) for tiles of n heads from head h on, that cover `heads`.
+template <int kCount>
+struct Heads {
+  static constexpr int value = kCount;
+};
+template <class Fn>
+VT_VEC_INLINE void ForHeadTiles(int heads, Fn fn) {
+  int h = 0;
+  for (; h + kMaxHeads <= heads; h += kMaxHeads) fn(Heads<kMaxHeads>{}, h);
+  switch (heads - h) {
+    case 1:
+      return fn(Heads<1>{}, h);
+    case 2:
+      return fn(Heads<2>{}, h);
+    case 3:
+      return fn(Heads<3>{}, h);
+  }
+}
+
 // Query heads of one row that share a key head, and their scratch.
 struct HeadGroup {
-  const AttentionRow* row;
-  std::int64_t row_index;
-  std::int64_t first_head;
+  AttentionRow row;
+  std::int64_t positions;
+  std::int64_t kv_head;
   int heads;
-  std::int64_t stride;  // of scratch, from head to head: the positions rounded up to 16
-  float* scratch;
+  const float* q;       // of the first head
+  float* out;           // of the first head
+  float* scratch;       // [heads, stride]
+  std::int64_t stride;  // the positions rounded up to 16
 };
 
 template <class V, class Cells>
 void Scores(const AttentionArgs& args, const HeadGroup& group) {
-  const std::int64_t kv_head = group.first_head / (args.heads / args.kv_heads);
-  const std::int64_t offset = Cells::Offset(kv_head * args.key_dim);
-  const float* q = args.q + (group.row_index * args.heads + group.first_head) * args.key_dim;
+  const std::int64_t offset = Cells::Offset(group.kv_head * args.key_dim);
   CellBlock block;
   block.head_bytes = static_cast<int>(Cells::Offset(args.key_dim));
-  for (std::int64_t p = group.row->first; p <= group.row->last; p += kBlock) {
-    FindCells(args.k, offset, args, *group.row, p, block);
-    float* scores = group.scratch + (p - group.row->first);
-    for (int h = 0; h < group.heads;) {
-      const float* head_q = q + h * args.key_dim;
-      float* out = scores + h * group.stride;
-      const int left = group.heads - h;
-      switch (left < kMaxHeads ? left : kMaxHeads) {
-        case 1:
-          ScoreHeads<V, Cells, 1>(head_q, block, args.key_dim, out, group.stride, h == 0);
-          break;
-        case 2:
-          ScoreHeads<V, Cells, 2>(head_q, block, args.key_dim, out, group.stride, h == 0);
-          break;
-        case 3:
-          ScoreHeads<V, Cells, 3>(head_q, block, args.key_dim, out, group.stride, h == 0);
-          break;
-        default:
-          ScoreHeads<V, Cells, 4>(head_q, block, args.key_dim, out, group.stride, h == 0);
-      }
-      h += kMaxHeads;
-    }
+  for (std::int64_t p = 0; p < group.positions; p += kBlock) {
+    FindCells(args.k, offset, args, group.row, group.row.first + p, block);
+    ForHeadTiles(group.heads, [&](auto heads, int h) {
+      ScoreHeads<V, Cells, decltype(heads)::value>(group.q + h * args.key_dim, block, args.key_dim,
+                                                   group.scratch + h * group.stride + p,
+                                                   group.stride, h == 0);
+    });
   }
 }
 
 template <class V, class Cells>
 void Values(const AttentionArgs& args, const HeadGroup& group) {
-  const std::int64_t kv_head = group.first_head / (args.heads / args.kv_heads);
-  const std::int64_t offset = Cells::Offset(kv_head * args.value_dim);
-  float* result = args.out + (group.row_index * args.heads + group.first_head) * args.value_dim;
-  for (std::int64_t i = 0; i < group.heads * args.value_dim; ++i) result[i] = 0.0f;
+  const std::int64_t offset = Cells::Offset(group.kv_head * args.value_dim);
+  for (std::int64_t i = 0; i < group.heads * args.value_dim; ++i) group.out[i] = 0.0f;
   CellBlock block;
   block.head_bytes = static_cast<int>(Cells::Offset(args.value_dim));
-  for (std::int64_t p = group.row->first; p <= group.row->last; p += kBlock) {
-    FindCells(args.v, offset, args, *group.row, p, block);
-    const float* weights = group.scratch + (p - group.row->first);
-    for (int h = 0; h < group.heads;) {
-      const float* head_weights = weights + h * group.stride;
-      float* out = result + h * args.value_dim;
-      const int left = group.heads - h;
-      switch (left < kMaxHeads ? left : kMaxHeads) {
-        case 1:
-          ValueHeads<V, Cells, 1>(block, args.value_dim, head_weights, group.stride, out, h == 0);
-          break;
-        case 2:
-          ValueHeads<V, Cells, 2>(block, args.value_dim, head_weights, group.stride, out, h == 0);
-          break;
-        case 3:
-          ValueHeads<V, Cells, 3>(block, args.value_dim, head_weights, group.stride, out, h == 0);
-          break;
-        default:
-          ValueHeads<V, Cells, 4>(block, args.value_dim, head_weights, group.stride, out, h == 0);
-      }
-      h += kMaxHeads;
-    }
+  for (std::int64_t p = 0; p < group.positions; p += kBlock) {
+    FindCells(args.v, offset, args, group.row, group.row.first + p, block);
+    ForHeadTiles(group.heads, [&](auto heads, int h) {
+      ValueHeads<V, Cells, decltype(heads)::value>(
+          block, args.value_dim, group.scratch + h * group.stride + p, group.stride,
+          group.out + h * args.value_dim, h == 0);
+    });
   }
 }
 
@@ -324,65 +229,88 @@ float Exponentials(const AttentionArgs& args, float* scores, std::int64_t positi
 
 template <class V>
 void AttendGroup(const AttentionArgs& args, const HeadGroup& group) {
-  switch (args.k.type) {
-    case DType::kF32:
-      Scores<V, F32Cells<V>>(args, group);
-      break;
-    case DType::kF16:
-      Scores<V, F16Cells<V>>(args, group);
-      break;
-    case DType::kBF16:
-      Scores<V, Bf16Cells<V>>(args, group);
-      break;
-    default:
-      Scores<V, Q8Cells<V>>(args, group);
-  }
-  const std::int64_t positions = group.row->last - group.row->first + 1;
+  WithCells<V>(args.k.type, [&](auto cells) { Scores<V, decltype(cells)>(args, group); });
   float inverse[kMaxGroup];
   for (int h = 0; h < group.heads; ++h) {
-    inverse[h] =
-        1.0f / Exponentials<V>(args, group.scratch + h * group.stride, positions, group.stride);
+    float* scores = group.scratch + h * group.stride;
+    inverse[h] = 1.0f / Exponentials<V>(args, scores, group.positions, group.stride);
   }
-  switch (args.v.type) {
-    case DType::kF32:
-      Values<V, F32Cells<V>>(args, group);
-      break;
-    case DType::kF16:
-      Values<V, F16Cells<V>>(args, group);
-      break;
-    case DType::kBF16:
-      Values<V, Bf16Cells<V>>(args, group);
-      break;
-    default:
-      Values<V, Q8Cells<V>>(args, group);
-  }
-  float* out = args.out + (group.row_index * args.heads + group.first_head) * args.value_dim;
+  WithCells<V>(args.v.type, [&](auto cells) { Values<V, decltype(cells)>(args, group); });
   for (int h = 0; h < group.heads; ++h) {
+    float* out = group.out + h * args.value_dim;
     for (std::int64_t d = 0; d < args.value_dim; ++d) out[d] *= inverse[h];
-    out += args.value_dim;
   }
 }
+
+// `heads` query heads of a row from head `head` on, all of one key head, as many in a pass as the
+// scratch holds.
+template <class V>
+void AttendHeads(const AttentionArgs& args, Part part, std::int64_t row, std::int64_t head,
+                 std::int64_t heads) {
+  HeadGroup group;
+  group.row = args.row[row];
+  group.positions = group.row.last - group.row.first + 1;
+  group.stride = (group.positions + kLanes - 1) / kLanes * kLanes;
+  group.scratch = args.scratch + part.index * args.scratch_floats;
+  group.kv_head = head / (args.heads / args.kv_heads);
+  const std::int64_t fit = args.scratch_floats / group.stride;
+  const std::int64_t most = fit < kMaxGroup ? fit : kMaxGroup;
+  for (std::int64_t end = head + heads; head < end; head += group.heads) {
+    group.heads = static_cast<int>(end - head < most ? end - head : most);
+    group.q = args.q + (row * args.heads + head) * args.key_dim;
+    group.out = args.out + (row * args.heads + head) * args.value_dim;
+    AttendGroup<V>(args, group);
+  }
+}
+
+// How the work is put in line: every item of row r costs positions(r). With few rows an item is one
+// query head, rows outermost. With many it is all heads of one key head, key heads outermost, so
+// that the rows of a prompt find the cells they share in the cache.
+struct Line {
+  std::int64_t outer;  // key heads, or 1
+  std::int64_t inner;  // items of a row inside that: 1, or query heads
+  std::int64_t cost;   // of one item of each row
+
+  Line(const AttentionArgs& args, Part part) {
+    const bool many = args.rows >= 8 * part.count;
+    outer = many ? args.kv_heads : 1;
+    inner = many ? 1 : args.heads;
+    cost = 0;
+    for (std::int64_t r = 0; r < args.rows; ++r) cost += args.row[r].last - args.row[r].first + 1;
+  }
+
+  // The item at which part `index` of `count` begins: parts cost the same, give or take an item.
+  std::int64_t Begin(const AttentionArgs& args, std::int64_t index, std::int64_t count) const {
+    const std::int64_t target = cost * outer * inner / count * index;
+    if (index == count || cost == 0) return index == count ? outer * args.rows * inner : 0;
+    std::int64_t rest = target % (cost * inner);
+    for (std::int64_t r = 0;; ++r) {
+      const std::int64_t positions = args.row[r].last - args.row[r].first + 1;
+      if (rest < positions * inner) {
+        return (target / (cost * inner) * args.rows + r) * inner + rest / positions;
+      }
+      rest -= positions * inner;
+    }
+  }
+};
 
 template <class V>
 void Attention(const AttentionArgs& args, Part part) {
   const std::int64_t per_kv_head = args.heads / args.kv_heads;
-  float* scratch = args.scratch + part.index * args.scratch_floats;
-  const Range items = Share(args.rows * args.heads, part);
-  for (std::int64_t item = items.begin; item < items.end;) {
-    HeadGroup group;
-    group.row_index = item / args.heads;
-    group.row = args.row + group.row_index;
-    group.first_head = item % args.heads;
-    group.scratch = scratch;
-    group.stride = (group.row->last - group.row->first + kLanes) / kLanes * kLanes;
-    // To the end of the heads that share the key head, of this part, and of the scratch.
-    std::int64_t heads = per_kv_head - group.first_head % per_kv_head;
-    if (heads > items.end - item) heads = items.end - item;
-    if (heads > args.scratch_floats / group.stride) heads = args.scratch_floats / group.stride;
-    if (heads > kMaxGroup) heads = kMaxGroup;
-    group.heads = static_cast<int>(heads);
-    AttendGroup<V>(args, group);
-    item += heads;
+  const Line line(args, part);
+  const std::int64_t end = line.Begin(args, part.index + 1, part.count);
+  for (std::int64_t item = line.Begin(args, part.index, part.count); item < end;) {
+    if (line.inner == 1) {
+      const std::int64_t kv_head = item / args.rows;
+      AttendHeads<V>(args, part, item % args.rows, kv_head * per_kv_head, per_kv_head);
+      ++item;
+    } else {
+      const std::int64_t head = item % args.heads;
+      const std::int64_t shared = per_kv_head - head % per_kv_head;  // with this key head
+      const std::int64_t heads = shared < end - item ? shared : end - item;
+      AttendHeads<V>(args, part, item / args.heads, head, heads);
+      item += heads;
+    }
   }
 }
 

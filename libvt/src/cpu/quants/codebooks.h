@@ -1,26 +1,38 @@
-// The codebooks of the IQ block formats: each entry is a small group of weight magnitudes (for IQ1:
-// signed weights), stored as packed level numbers, first value in the lowest bits.
+// The codebooks of the IQ block formats: each entry is a small group of weights, a byte each, first
+// value in the lowest byte. IQ1 entries are signed (-1, 0, 1), the others magnitudes.
 //
-// The entries are data of the formats (ggml's iq*_grid tables).
+// The entries are data of the formats (ggml's iq*_grid tables). The sources hold them as packed
+// level numbers, which are spread to bytes when compiled.
 #pragma once
 
 #include <cstdint>
 
 namespace vt {
 
-// 8 values of 2 bits: level 0, 1, 2 stands for weight -1, 0, 1. Used by IQ1_S and IQ1_M.
-extern const std::uint16_t kIq1Grid[2048];
+template <class Entry, int kCount>
+struct Codebook {
+  // `packed` entries hold level numbers of `bits` bits.
+  consteval Codebook(const std::uint16_t (&packed)[kCount], int bits,
+                     const std::uint8_t (&levels)[8])
+      : entries{} {
+    for (int e = 0; e < kCount; ++e) {
+      for (unsigned i = 0; i < sizeof(Entry); ++i) {
+        const unsigned level =
+            (packed[e] >> (static_cast<unsigned>(bits) * i)) & ((1u << bits) - 1);
+        entries[e] |= static_cast<Entry>(levels[level]) << (8 * i);
+      }
+    }
+  }
+  Entry operator[](unsigned index) const { return entries[index]; }
 
-// 8 values of 2 bits, levels of kIq2Levels.
-inline constexpr std::uint8_t kIq2Levels[3] = {8, 25, 43};
-extern const std::uint16_t kIq2XxsGrid[256];
-extern const std::uint16_t kIq2XsGrid[512];
-extern const std::uint16_t kIq2SGrid[1024];
+  Entry entries[kCount];
+};
 
-// 4 values of 3 bits, levels of kIq3XxsLevels or kIq3SLevels.
-inline constexpr std::uint8_t kIq3XxsLevels[8] = {4, 12, 20, 28, 36, 44, 52, 62};
-inline constexpr std::uint8_t kIq3SLevels[8] = {1, 3, 5, 7, 9, 11, 13, 15};
-extern const std::uint16_t kIq3XxsGrid[256];
-extern const std::uint16_t kIq3SGrid[512];
+extern const Codebook<std::uint64_t, 2048> kIq1Grid;  // IQ1_S, IQ1_M
+extern const Codebook<std::uint64_t, 256> kIq2XxsGrid;
+extern const Codebook<std::uint64_t, 512> kIq2XsGrid;
+extern const Codebook<std::uint64_t, 1024> kIq2SGrid;
+extern const Codebook<std::uint32_t, 256> kIq3XxsGrid;
+extern const Codebook<std::uint32_t, 512> kIq3SGrid;
 
 }  // namespace vt

@@ -9,37 +9,39 @@ namespace {
 
 constexpr float kIq1Delta = 0.125f;
 
+// For a byte of signs, a word with 1 in byte i where bit i is set.
+struct SignBytes {
+  consteval SignBytes() : ones{} {
+    for (unsigned s = 0; s < 256; ++s) {
+      for (unsigned i = 0; i < 8; ++i)
+        ones[s] |= static_cast<std::uint64_t>((s >> i) & 1) << (8 * i);
+    }
+  }
+  std::uint64_t ones[256];
+};
+constexpr SignBytes kSignBytes;
+
 // The eighth sign of a group is not stored: it makes the number of negative values even.
 inline unsigned SignsOf7(unsigned index) {
   return index | (static_cast<unsigned>(__builtin_parity(index)) << 7);
 }
 
-inline float Signed(float value, unsigned signs, int i) {
-  return (signs >> i) & 1 ? -value : value;
-}
-
-inline void Decode8(unsigned entry, float scale, unsigned signs, float* out) {
-  for (int i = 0; i < 8; ++i) {
-    const float level = static_cast<float>(kIq2Levels[(entry >> (2 * i)) & 3]);
-    out[i] = Signed(scale * level, signs, i);
-  }
-}
-
-inline void Decode4(unsigned entry, const std::uint8_t levels[8], float scale, unsigned signs,
-                    float* out) {
-  for (int i = 0; i < 4; ++i) {
-    const float level = static_cast<float>(levels[(entry >> (3 * i)) & 7]);
-    out[i] = Signed(scale * level, signs, i);
-  }
+// Eight magnitudes with their signs (bit i set: value i is negative) times a scale.
+inline void Decode8(std::uint64_t magnitudes, float scale, unsigned signs, float* out) {
+  // Negates bytes by complement and plus one; no magnitude is zero, so nothing carries over.
+  const std::uint64_t ones = kSignBytes.ones[signs];
+  const std::uint64_t values = (magnitudes ^ (ones * 255)) + ones;
+  std::int8_t v[8];
+  std::memcpy(v, &values, sizeof(v));
+  for (int i = 0; i < 8; ++i) out[i] = scale * static_cast<float>(v[i]);
 }
 
 inline void DecodeIq1(unsigned index, float scale, bool negative_delta, float* out) {
-  const unsigned entry = kIq1Grid[index];
+  const std::uint64_t entry = kIq1Grid[index];
   const float delta = negative_delta ? -kIq1Delta : kIq1Delta;
-  for (int i = 0; i < 8; ++i) {
-    const int level = static_cast<int>((entry >> (2 * i)) & 3) - 1;
-    out[i] = scale * (static_cast<float>(level) + delta);
-  }
+  std::int8_t v[8];
+  std::memcpy(v, &entry, sizeof(v));
+  for (int i = 0; i < 8; ++i) out[i] = scale * (static_cast<float>(v[i]) + delta);
 }
 
 inline float Iq2Scale(float d, unsigned nibble) {
@@ -138,8 +140,8 @@ void DequantizeIq3Xxs(const void* blocks, float* out, std::int64_t n) {
       const float scale = d * (0.5f + static_cast<float>(word >> 28)) * 0.5f;
       const unsigned signs = SignsOf7((word >> (g % 4 * 7)) & 127);
       const std::uint8_t* q = p + 2 + 2 * g;
-      Decode4(kIq3XxsGrid[q[0]], kIq3XxsLevels, scale, signs, out);
-      Decode4(kIq3XxsGrid[q[1]], kIq3XxsLevels, scale, signs >> 4, out + 4);
+      const std::uint64_t high = kIq3XxsGrid[q[1]];
+      Decode8(kIq3XxsGrid[q[0]] | high << 32, scale, signs, out);
     }
   }
 }
@@ -156,8 +158,8 @@ void DequantizeIq3S(const void* blocks, float* out, std::int64_t n) {
       const unsigned ninth = p[66 + g / 4] >> (g % 4 * 2);
       const unsigned signs = p[74 + g];
       const std::uint8_t* q = p + 2 + 2 * g;
-      Decode4(kIq3SGrid[q[0] | (ninth & 1) << 8], kIq3SLevels, scale, signs, out);
-      Decode4(kIq3SGrid[q[1] | (ninth & 2) << 7], kIq3SLevels, scale, signs >> 4, out + 4);
+      const std::uint64_t high = kIq3SGrid[q[1] | (ninth & 2) << 7];
+      Decode8(kIq3SGrid[q[0] | (ninth & 1) << 8] | high << 32, scale, signs, out);
     }
   }
 }

@@ -128,8 +128,8 @@ Value IntArithmetic(Op op, const Value& left, const Value& right) {
       return Value::Integer(result);
     case Op::kDiv:
       if (b == 0) Fail("division by zero");
-      return Value::Float(static_cast<double>(static_cast<long double>(a) /
-                                              static_cast<long double>(b)));
+      return Value::Float(
+          static_cast<double>(static_cast<long double>(a) / static_cast<long double>(b)));
     case Op::kFloorDiv:
       if (b == 0) Fail("integer division or modulo by zero");
       return Value::Integer(FloorDivide(a, b));
@@ -170,8 +170,9 @@ Value Repeat(const Value& v, Int count) {
   const std::size_t size = v.is_string() ? v.str().size() : v.seq().items.size();
   const std::size_t limit = std::size_t{1} << 40;
   if (count <= 0 || size == 0) count = 0;
-  const std::size_t times =
-      count > static_cast<Int>(limit / (size + 1)) ? limit / (size + 1) : static_cast<std::size_t>(count);
+  const std::size_t times = count > static_cast<Int>(limit / (size + 1))
+                                ? limit / (size + 1)
+                                : static_cast<std::size_t>(count);
   if (v.is_string()) {
     ChargeBytes(size * times);
     std::string out;

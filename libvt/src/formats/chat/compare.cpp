@@ -33,9 +33,9 @@ bool IsTuple(const Value& v) {
 bool EqualSeq(const Value& a, const Value& b) {
   const Seq& x = a.seq();
   const Seq& y = b.seq();
-  const bool comparable = (IsTuple(a) && IsTuple(b)) ||
-                          (x.kind == y.kind && (IsList(a) || x.kind == SeqKind::kRange ||
-                                                x.kind == SeqKind::kKeys));
+  const bool comparable =
+      (IsTuple(a) && IsTuple(b)) ||
+      (x.kind == y.kind && (IsList(a) || x.kind == SeqKind::kRange || x.kind == SeqKind::kKeys));
   if (!comparable) return &x == &y;
   if (x.items.size() != y.items.size()) return false;
   for (std::size_t i = 0; i < x.items.size(); ++i) {
@@ -90,8 +90,7 @@ std::size_t HashNumber(const Value& v) {
   const double d = v.number();
   constexpr double kIntRange = 9.0e18;
   if (d == std::floor(d) && std::fabs(d) < kIntRange) {
-    return std::hash<std::uint64_t>()(
-        static_cast<std::uint64_t>(static_cast<std::int64_t>(d)));
+    return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(static_cast<std::int64_t>(d)));
   }
   return std::hash<double>()(d);
 }
@@ -123,8 +122,7 @@ bool Contains(const Value& haystack, const Value& needle) {
   switch (haystack.type()) {
     case Type::kString:
       if (!needle.is_string()) {
-        Fail(std::string("'in <string>' requires string as left operand, not ") +
-             TypeName(needle));
+        Fail(std::string("'in <string>' requires string as left operand, not ") + TypeName(needle));
       }
       ChargeBytes(haystack.str().size());
       return haystack.str().find(needle.str()) != std::string::npos;

@@ -547,7 +547,10 @@ ExprPtr ExpressionParser::ParseCall(ExprPtr callee) {
 
 std::string ExpressionParser::ParseDottedName() {
   std::string name = Expect(Token::kName).text;
-  while (SkipOp(".")) name += "." + Expect(Token::kName).text;
+  while (SkipOp(".")) {
+    name += '.';
+    name += Expect(Token::kName).text;
+  }
   return name;
 }
 

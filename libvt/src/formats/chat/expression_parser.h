@@ -19,8 +19,8 @@ class ExpressionParser {
   struct TupleOptions {
     bool simplified = false;  // names and literals only: assignment targets
     bool with_condition = true;
-    bool parenthesised = false;     // may be empty
-    bool with_namespace = false;    // a.b is a target
+    bool parenthesised = false;   // may be empty
+    bool with_namespace = false;  // a.b is a target
     std::string_view end_name = {};
   };
 

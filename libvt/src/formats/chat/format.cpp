@@ -119,12 +119,9 @@ class PercentFormatter {
         Fail(std::string("%") + type + " format: a real number is required, not " + TypeName(v));
       }
     };
-    if (spec.zero && spec.align == '>' && type != 's' && type != 'r' && type != 'a' &&
-        type != 'c') {
-      spec.align = '=';
-      spec.fill = "0";
-    }
-    spec.zero = false;
+    const bool text_type = type == 's' || type == 'r' || type == 'a' || type == 'c';
+    spec.zero = spec.zero && spec.align == '>' && !text_type;
+    if (spec.zero) spec.align = '=';
     spec.type = type;
     switch (type) {
       case 's':

@@ -121,7 +121,7 @@ class JsonWriter {
   }
 
   void WriteEscape(char32_t c) {
-    char buffer[8];
+    char buffer[16];
     std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned>(c));
     out_ += buffer;
   }

@@ -14,8 +14,8 @@ namespace vt::chat {
 namespace {
 
 constexpr std::array<std::string_view, 26> kOperators = {
-    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
-    "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";"};
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+    "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
 
 bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -327,7 +327,8 @@ class Lexer {
         out.push_back(kTo[kFrom.find(static_cast<char>(d.c))]);
       } else if (d.c >= '0' && d.c <= '7') {
         char32_t c = d.c - '0';
-        for (int more = 0; more < 2 && i < text.size() && text[i] >= '0' && text[i] <= '7'; ++more) {
+        for (int more = 0; more < 2 && i < text.size() && text[i] >= '0' && text[i] <= '7';
+             ++more) {
           c = c * 8 + static_cast<char32_t>(text[i++] - '0');
         }
         AppendUtf8(out, c);

@@ -126,8 +126,11 @@ std::string FormatText(std::string_view text, const FormatSpec& spec) {
 }
 
 std::string FormatInteger(Int i, const FormatSpec& spec) {
-  const int base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' ? 16
-                   : spec.type == 'X' ? 16 : 10;
+  const int base = spec.type == 'b'   ? 2
+                   : spec.type == 'o' ? 8
+                   : spec.type == 'x' ? 16
+                   : spec.type == 'X' ? 16
+                                      : 10;
   auto rest = static_cast<unsigned __int128>(i);
   if (i < 0) rest = -rest;
   std::string digits;

@@ -9,13 +9,13 @@
 namespace vt::chat {
 
 struct FormatSpec {
-  std::string fill;      // one char; empty: a space, or 0 for `zero`
-  char align = 0;        // < > ^ = or 0
-  char sign = '-';       // + - or space
+  std::string fill;  // one char; empty: a space, or 0 for `zero`
+  char align = 0;    // < > ^ = or 0
+  char sign = '-';   // + - or space
   bool alternate = false;
   bool zero = false;
   std::size_t width = 0;
-  char grouping = 0;     // , or _
+  char grouping = 0;  // , or _
   int precision = -1;
   char type = 0;
 };

@@ -1,6 +1,8 @@
 // The objects a template can hold that are not data: namespaces, macros, loops and functions.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +22,9 @@ class Namespace : public Object {
   std::string Repr() const override;
   void Clear() override { attributes = {}; }
   Dict attributes;
+
+ private:
+  mutable bool in_repr_ = false;
 };
 
 // A macro with the variables around its definition.
@@ -33,22 +38,42 @@ class Macro : public Object {
   Env* env;
 };
 
-// The variable `loop`.
+// The variable `loop`, which also walks the items. A condition of the loop is asked item by item,
+// as late as possible: the body may change what it depends on.
 class Loop : public Object {
  public:
-  explicit Loop(std::shared_ptr<const Items> walked) : items(std::move(walked)) {}
+  using Condition = std::function<bool(const Value& item)>;
+  Loop(const Value& walked, Condition keep) : items_(walked), keep_(std::move(keep)) {}
   const char* TypeName() const override { return "LoopContext"; }
-  std::string Repr() const override;
+  std::string Repr() const override;  // asks the condition ahead, as Length does
   bool Callable() const override { return true; }
   void Clear() override;
-  std::size_t length() const { return items ? items->size() : 0; }
 
-  std::shared_ptr<const Items> items;
-  std::size_t index0 = 0;
+  bool Next();  // goes on to the next item; false at the end
+  void Stop();  // the loop is left: items not walked stay in an iterator
+  const Value& current() const { return current_; }
+  std::size_t index0() const { return index0_; }
+  std::size_t Length();    // asks the condition of all items ahead
+  const Value* Peek();     // null: the current item is the last
+  Value Previous() const;  // undefined at the first item
+
   int depth0 = 0;
-  Value last_changed;             // what changed() saw last
+  Value last_changed;               // what changed() saw last
   const Stmt* recursive = nullptr;  // the statement, where it may be called
   Env* env = nullptr;
+
+ private:
+  bool Pull(Value& item);
+  Items items_;
+  Condition keep_;
+  std::size_t at_ = 0;
+  std::deque<Value> ahead_;  // pulled, not walked
+  Value current_;
+  Value before_;
+  std::size_t index0_ = 0;
+  std::size_t final_length_ = 0;  // once it is stopped
+  bool started_ = false;
+  bool stopped_ = false;
 };
 
 // A function or, with `self`, a bound method.
@@ -89,6 +114,10 @@ Value GetAttr(const Value& obj, std::string_view name);
 Value GetItem(const Value& obj, const Value& key);
 // obj[start:stop:step]; bounds may be missing or none.
 Value GetSlice(const Value& obj, const Value& start, const Value& stop, const Value& step);
+
+// Plain attributes; missing where there is none.
+Value LoopAttribute(Loop& loop, std::string_view name);
+Value MacroAttribute(const Macro& macro, std::string_view name);
 
 Value UndefinedVariable(std::string_view name);
 Value UndefinedHint(std::string hint);

@@ -57,9 +57,9 @@ class Parser : public ExpressionParser {
       }
     }
     if (ends.size() > 0) {
-      Error("Unexpected end of template. Jinja was looking for the following tags: " +
-            Wanted(ends) + ". The innermost block that needs to be closed is '" + tags_.back() +
-            "'.");
+      Error(
+          "Unexpected end of template. Jinja was looking for the following tags: " + Wanted(ends) +
+          ". The innermost block that needs to be closed is '" + tags_.back() + "'.");
     }
     return body;
   }

@@ -19,6 +19,21 @@ void AppendHex(std::string& out, const char* prefix, char32_t c, int digits) {
   out += buffer;
 }
 
+// Objects are not counted in a value's depth, so a chain of namespaces can be of any length.
+class ReprDepth {
+ public:
+  ReprDepth() {
+    constexpr int kMaxRepr = 500;
+    if (depth_ >= kMaxRepr) Fail("maximum recursion depth exceeded in repr()");
+    ++depth_;
+  }
+  ~ReprDepth() { --depth_; }
+
+ private:
+  static thread_local int depth_;
+};
+thread_local int ReprDepth::depth_ = 0;
+
 void AppendItems(std::string& out, const std::vector<Value>& items) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out += ", ";
@@ -124,7 +139,10 @@ void AppendPrettyString(std::string& out, const std::string& text, std::size_t i
   const bool wrap = top && parts.size() > 1;
   if (wrap) out += "(";
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += "\n" + std::string(indent, ' ');
+    if (i > 0) {
+      out += '\n';
+      out.append(indent, ' ');
+    }
     out += ReprString(parts[i]);
   }
   if (wrap) out += ")";
@@ -190,6 +208,7 @@ std::string Repr(const Value& v) {
 }
 
 void AppendRepr(std::string& out, const Value& v) {
+  const ReprDepth guard;
   ChargeSteps(1);
   CheckBytes(out.size());
   switch (v.type()) {

@@ -228,8 +228,7 @@ std::string Join(std::string_view separator, const Items& items, bool only_strin
   return out;
 }
 
-std::string Pad(std::string_view text, std::size_t left, std::size_t right,
-                std::string_view fill) {
+std::string Pad(std::string_view text, std::size_t left, std::size_t right, std::string_view fill) {
   CheckBytes(left);
   CheckBytes(right);
   ChargeBytes(text.size() + (left + right) * fill.size());
@@ -238,6 +237,18 @@ std::string Pad(std::string_view text, std::size_t left, std::size_t right,
   out += text;
   for (std::size_t i = 0; i < right; ++i) out += fill;
   return out;
+}
+
+bool HasOnlyCase(std::string_view text, bool upper) {
+  ChargeBytes(text.size());
+  bool any = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const Decoded d = DecodeAt(text, i);
+    if (IsTitle(d.c) || (upper ? IsLower(d.c) : IsUpper(d.c))) return false;
+    any = any || (upper ? IsUpper(d.c) : IsLower(d.c));
+    i += d.bytes;
+  }
+  return any;
 }
 
 }  // namespace vt::chat

@@ -25,12 +25,15 @@ std::string_view Strip(std::string_view text, const std::string* chars, bool lef
 // text[start:stop] in chars, negative from the end, and the byte where it begins.
 struct CharRange {
   std::string_view text;
-  std::size_t offset = 0;    // of text, in bytes
-  bool past_end = false;     // start lies behind the end: not even "" is found there
+  std::size_t offset = 0;  // of text, in bytes
+  bool past_end = false;   // start lies behind the end: not even "" is found there
 };
 CharRange SliceChars(std::string_view text, const Value& start, const Value& stop);
 std::string Join(std::string_view separator, const Items& items, bool only_strings);
 // Text of `width` chars with the fill left and right of it as str.center and friends do.
 std::string Pad(std::string_view text, std::size_t left, std::size_t right, std::string_view fill);
+
+// str.isupper and str.islower: some cased char, and none of the other case.
+bool HasOnlyCase(std::string_view text, bool upper);
 
 }  // namespace vt::chat

@@ -1,6 +1,7 @@
 // UTF-8 text as Python sees it: a row of code points with classes and cases.
 //
-// Bytes that are not UTF-8 are kept: each is one char, U+DC00 + byte, and is written back as itself.
+// Bytes that are not UTF-8 are kept: each is one char, U+DC00 + byte, and is written back as
+// itself.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,8 @@ const std::string& Value::str() const { return std::get<6>(data_)->text; }
 std::string Undef::Message() const {
   if (!hint.empty()) return hint;
   if (!owner) return "'" + name + "' is undefined";
-  const std::string type = std::string(owner) == "NoneType" ? "None" : std::string(owner) + " object";
+  const std::string type =
+      std::string(owner) == "NoneType" ? "None" : std::string(owner) + " object";
   if (element) return type + " has no element " + name;
   return "'" + type + "' has no attribute '" + name + "'";
 }
@@ -270,8 +271,8 @@ std::int64_t Length(const Value& v) {
       if (v.seq().kind == SeqKind::kIterator) return -1;
       return static_cast<std::int64_t>(v.seq().items.size());
     case Type::kObject:
-      if (const auto* loop = dynamic_cast<const Loop*>(&v.object())) {
-        return static_cast<std::int64_t>(loop->length());
+      if (auto* loop = dynamic_cast<Loop*>(&v.object())) {
+        return static_cast<std::int64_t>(loop->Length());
       }
       return -1;
     default:

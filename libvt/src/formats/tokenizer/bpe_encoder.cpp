@@ -3,72 +3,39 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <deque>
 #include <string>
 
 #include "formats/tokenizer/merge_table.h"
 #include "formats/tokenizer/pre_tokenizer.h"
+#include "formats/tokenizer/segmenter.h"
 #include "formats/tokenizer/text_encoder.h"
 #include "formats/tokenizer/utf8.h"
+#include "formats/tokenizer/word_cache.h"
 
 namespace vt::tok {
 namespace {
 
-// Remembers where in the output the tokens of a word are, so that a word that comes again is
-// copied. Each word has one place; a newer one takes it.
-class WordCache {
- public:
-  explicit WordCache(std::size_t text_bytes)
-      : entries_(std::bit_ceil(std::clamp<std::size_t>(text_bytes / 4, 16, 8192))) {}
-
-  static bool Fits(std::string_view word) { return word.size() <= kMaxBytes; }
-
-  // Appends the tokens of `word` to `out` if it is known.
-  bool Copy(std::string_view word, std::vector<TokenId>& out) {
-    Entry& entry = At(word);
-    if (entry.word != word) return false;
-    const std::size_t size = out.size();
-    out.resize(size + entry.count);
-    std::copy_n(out.begin() + static_cast<std::ptrdiff_t>(entry.begin), entry.count,
-                out.begin() + static_cast<std::ptrdiff_t>(size));
-    return true;
-  }
-  void Remember(std::string_view word, std::size_t begin, std::size_t count) {
-    At(word) = {word, begin, count};
-  }
-
- private:
-  static constexpr std::size_t kMaxBytes = 32;
-  struct Entry {
-    std::string_view word;  // of the text being encoded
-    std::size_t begin = 0, count = 0;
-  };
-  Entry& At(std::string_view word) {
-    std::uint64_t hash = word.size();
-    for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-    return entries_[(hash ^ (hash >> 29)) & (entries_.size() - 1)];
-  }
-  std::vector<Entry> entries_;
-};
-
 class BpeEncoder final : public TextEncoder {
  public:
-  BpeEncoder(const Vocabulary& vocabulary, const PreRule& rule, MergeTable merges,
-             PreTokenizer pre_tokenizer)
-      : vocabulary_(vocabulary),
-        rule_(rule),
-        merges_(std::move(merges)),
-        pre_tokenizer_(std::move(pre_tokenizer)) {
-    byte_symbols_.fill(kNoSymbol);
-    for (unsigned byte = 0; byte < (rule.utf8 ? 128u : 256u); ++byte) {
-      const char self = static_cast<char>(byte);
-      const std::string_view text =
-          rule.utf8 ? std::string_view(&self, 1) : ByteLevelChar(static_cast<unsigned char>(byte));
-      byte_symbols_[byte] = merges_.SymbolOf(vocabulary, text);
-    }
-  }
+  BpeEncoder(const Vocabulary& words, const PreRule& pre_rule, MergeTable merge_table,
+             PreTokenizer tokenizer);
+  std::unique_ptr<EncodeSession> Begin(std::size_t input_bytes) const override;
 
-  void Encode(std::string_view text, bool first, std::vector<TokenId>& out) const override;
+  const Vocabulary& vocabulary;
+  const PreRule& rule;
+  const MergeTable merges;
+  const PreTokenizer pre_tokenizer;
+  Segmenter segmenter;                     // with space marks
+  std::array<Symbol, 256> byte_symbols{};  // with UTF-8 texts only of ASCII
+};
+
+class BpeSession final : public EncodeSession {
+ public:
+  BpeSession(const BpeEncoder& model, std::size_t input_bytes)
+      : model_(model), vocabulary_(model.vocabulary), rule_(model.rule), cache_(input_bytes) {}
+
+  void Encode(std::string_view text, bool first, std::vector<TokenId>& out) override;
 
  private:
   struct Part {
@@ -84,33 +51,54 @@ class BpeEncoder final : public TextEncoder {
       return rank != other.rank ? rank > other.rank : left > other.left;
     }
   };
-  struct Scratch {
-    explicit Scratch(std::size_t text_bytes) : cache(text_bytes) {}
-    std::vector<std::string_view> words;
-    std::vector<Part> parts;
-    std::vector<Candidate> heap;
-    std::string escaped, mapped;
-    WordCache cache;
-  };
   static constexpr std::uint32_t kEnd = 0xFFFFFFFFu;
 
-  void EncodeUtf8(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
-  void EncodeWord(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
-  TokenId WholeWord(std::string_view word, Scratch& scratch) const;
-  void MergeWord(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
-  void AddParts(std::string_view word, std::vector<Part>& parts) const;
-  void Consider(const std::vector<Part>& parts, std::uint32_t left,
-                std::vector<Candidate>& heap) const;
+  void EncodeUtf8(std::string_view text, std::vector<TokenId>& out);
+  void EncodeWord(std::string_view word, std::vector<TokenId>& out);
+  void EncodePiece(std::string_view word, std::vector<TokenId>& out);
+  TokenId WholeWord(std::string_view word);
+  void MergeWord(std::string_view word, std::vector<TokenId>& out);
+  void AddParts(std::string_view word);
+  void Consider(std::uint32_t left);
   void AppendByte(char byte, std::vector<TokenId>& out) const;
 
+  const BpeEncoder& model_;
   const Vocabulary& vocabulary_;
   const PreRule& rule_;
-  MergeTable merges_;
-  PreTokenizer pre_tokenizer_;
-  std::array<Symbol, 256> byte_symbols_{};  // with UTF-8 texts only of ASCII
+  std::vector<std::string_view> words_;
+  std::vector<Part> parts_;  // of the word at hand
+  std::vector<Candidate> heap_;
+  std::deque<std::string> escaped_;  // runs with space marks; the cache has views of them
+  std::string mapped_;
+  WordCache cache_;
 };
 
-void BpeEncoder::AppendByte(char byte, std::vector<TokenId>& out) const {
+BpeEncoder::BpeEncoder(const Vocabulary& words, const PreRule& pre_rule, MergeTable merge_table,
+                       PreTokenizer tokenizer)
+    : vocabulary(words),
+      rule(pre_rule),
+      merges(std::move(merge_table)),
+      pre_tokenizer(std::move(tokenizer)) {
+  byte_symbols.fill(kNoSymbol);
+  for (unsigned byte = 0; byte < (rule.utf8 ? 128u : 256u); ++byte) {
+    const char self = static_cast<char>(byte);
+    const std::string_view text =
+        rule.utf8 ? std::string_view(&self, 1) : ByteLevelChar(static_cast<unsigned char>(byte));
+    byte_symbols[byte] = merges.SymbolOf(vocabulary, text);
+  }
+  if (!rule.space_marks) return;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    segmenter.Keep(vocabulary.text(static_cast<TokenId>(id)));
+  }
+  for (std::uint32_t i = 0; i < merges.extras().size(); ++i)
+    segmenter.Keep(merges.extras().text(i));
+}
+
+std::unique_ptr<EncodeSession> BpeEncoder::Begin(std::size_t input_bytes) const {
+  return std::make_unique<BpeSession>(*this, input_bytes);
+}
+
+void BpeSession::AppendByte(char byte, std::vector<TokenId>& out) const {
   const TokenId id = vocabulary_.byte_token(static_cast<unsigned char>(byte));
   if (id != kNoToken) {
     out.push_back(id);
@@ -119,12 +107,11 @@ void BpeEncoder::AppendByte(char byte, std::vector<TokenId>& out) const {
   }
 }
 
-void BpeEncoder::Encode(std::string_view text, bool /*first*/, std::vector<TokenId>& out) const {
-  Scratch scratch(text.size());
+void BpeSession::Encode(std::string_view text, bool /*first*/, std::vector<TokenId>& out) {
   // Bytes that are not UTF-8 are words of their own, which patterns never see.
   while (!text.empty()) {
     const std::size_t valid = ValidUtf8Prefix(text);
-    if (valid > 0) EncodeUtf8(text.substr(0, valid), scratch, out);
+    if (valid > 0) EncodeUtf8(text.substr(0, valid), out);
     text.remove_prefix(valid);
     std::size_t invalid = 0;
     while (invalid < text.size()) {
@@ -132,16 +119,15 @@ void BpeEncoder::Encode(std::string_view text, bool /*first*/, std::vector<Token
       if (c.status == Utf8Status::kValid) break;
       invalid += c.length;
     }
-    if (invalid > 0) EncodeWord(text.substr(0, invalid), scratch, out);
+    if (invalid > 0) EncodeWord(text.substr(0, invalid), out);
     text.remove_prefix(invalid);
   }
 }
 
-void BpeEncoder::EncodeUtf8(std::string_view text, Scratch& scratch,
-                            std::vector<TokenId>& out) const {
+void BpeSession::EncodeUtf8(std::string_view text, std::vector<TokenId>& out) {
   if (!rule_.space_marks) {
-    pre_tokenizer_.Split(text, scratch.words);
-    for (const std::string_view word : scratch.words) EncodeWord(word, scratch, out);
+    model_.pre_tokenizer.Split(text, words_);
+    for (const std::string_view word : words_) EncodeWord(word, out);
     return;
   }
   // A space mark that the text itself has is written as bytes: as a token it would come back as a
@@ -149,41 +135,33 @@ void BpeEncoder::EncodeUtf8(std::string_view text, Scratch& scratch,
   for (std::size_t pos = 0;;) {
     const std::size_t mark =
         vocabulary_.has_all_bytes() ? text.find(kSpaceMark, pos) : std::string_view::npos;
-    const std::string_view run = text.substr(pos, mark - pos);
-    scratch.escaped.clear();
-    for (const char c : run) {
-      if (c == ' ') {
-        scratch.escaped += kSpaceMark;
-      } else {
-        scratch.escaped.push_back(c);
-      }
-    }
-    pre_tokenizer_.Split(scratch.escaped, scratch.words);
-    for (const std::string_view word : scratch.words) EncodeWord(word, scratch, out);
+    std::string& escaped = escaped_.emplace_back();
+    AppendWithMarks(text.substr(pos, mark - pos), escaped);
+    model_.pre_tokenizer.Split(escaped, words_);
+    for (const std::string_view word : words_) EncodeWord(word, out);
     if (mark == std::string_view::npos) return;
     for (const char c : kSpaceMark) AppendByte(c, out);
     pos = mark + kSpaceMark.size();
   }
 }
 
-TokenId BpeEncoder::WholeWord(std::string_view word, Scratch& scratch) const {
+TokenId BpeSession::WholeWord(std::string_view word) {
   if (rule_.newline_runs && word.front() == '\n') {
     return word.find_first_not_of('\n') == std::string_view::npos ? vocabulary_.FindOrdinary(word)
                                                                   : kNoToken;
   }
   if (!rule_.ignore_merges) return kNoToken;
   if (rule_.utf8) return vocabulary_.FindOrdinary(word);
-  scratch.mapped.clear();
-  for (const char c : word) scratch.mapped += ByteLevelChar(static_cast<unsigned char>(c));
-  return vocabulary_.FindOrdinary(scratch.mapped);
+  mapped_.clear();
+  for (const char c : word) mapped_ += ByteLevelChar(static_cast<unsigned char>(c));
+  return vocabulary_.FindOrdinary(mapped_);
 }
 
-void BpeEncoder::EncodeWord(std::string_view word, Scratch& scratch,
-                            std::vector<TokenId>& out) const {
+void BpeSession::EncodeWord(std::string_view word, std::vector<TokenId>& out) {
   constexpr std::size_t kMaxWord = std::size_t{1} << 30;  // so that 32-bit places do
   if (word.size() > kMaxWord) {
-    EncodeWord(word.substr(0, kMaxWord), scratch, out);
-    return EncodeWord(word.substr(kMaxWord), scratch, out);
+    EncodeWord(word.substr(0, kMaxWord), out);
+    return EncodeWord(word.substr(kMaxWord), out);
   }
   if (rule_.mark_starts && word.front() != '\n') {
     std::string line(word.starts_with(kSpaceMark) ? std::string_view() : kSpaceMark);
@@ -191,84 +169,88 @@ void BpeEncoder::EncodeWord(std::string_view word, Scratch& scratch,
     for (std::size_t begin = 0; begin < line.size();) {
       const std::size_t end =
           std::min(line.find(kSpaceMark, begin + kSpaceMark.size()), line.size());
-      MergeWord(std::string_view(line).substr(begin, end - begin), scratch, out);
+      MergeWord(std::string_view(line).substr(begin, end - begin), out);
       begin = end;
     }
     return;
   }
-  // With space marks words are lines, of a text that is not there any more.
-  const bool cached = !rule_.space_marks && WordCache::Fits(word);
-  if (cached && scratch.cache.Copy(word, out)) return;
-  const std::size_t begin = out.size();
-  if (const TokenId id = WholeWord(word, scratch); id != kNoToken) {
-    out.push_back(id);
-  } else {
-    MergeWord(word, scratch, out);
+  if (!rule_.space_marks || word.front() == '\n') return EncodePiece(word, out);
+  for (std::string_view left = word; !left.empty();) {
+    const std::size_t piece = model_.segmenter.FirstPiece(left);
+    EncodePiece(left.substr(0, piece), out);
+    left.remove_prefix(piece);
   }
-  if (cached) scratch.cache.Remember(word, begin, out.size() - begin);
 }
 
-void BpeEncoder::AddParts(std::string_view word, std::vector<Part>& parts) const {
-  parts.clear();
+void BpeSession::EncodePiece(std::string_view word, std::vector<TokenId>& out) {
+  const bool cached = WordCache::Fits(word);
+  if (cached && cache_.Copy(word, out)) return;
+  const std::size_t begin = out.size();
+  if (const TokenId id = WholeWord(word); id != kNoToken) {
+    out.push_back(id);
+  } else {
+    MergeWord(word, out);
+  }
+  if (cached) cache_.Remember(word, begin, out.size() - begin);
+}
+
+void BpeSession::AddParts(std::string_view word) {
+  parts_.clear();
   for (std::size_t pos = 0; pos < word.size();) {
     Part part;
     part.begin = static_cast<std::uint32_t>(pos);
     const auto byte = static_cast<unsigned char>(word[pos]);
     if (!rule_.utf8 || byte < 0x80) {
       part.length = 1;
-      part.symbol = byte_symbols_[byte];
+      part.symbol = model_.byte_symbols[byte];
     } else if (const Utf8Char c = ReadUtf8(word, pos); c.status == Utf8Status::kValid) {
       part.length = static_cast<std::uint32_t>(c.length);
-      part.symbol = merges_.SymbolOf(vocabulary_, word.substr(pos, c.length));
+      part.symbol = model_.merges.SymbolOf(vocabulary_, word.substr(pos, c.length));
     } else {
       part.length = 1;
     }
-    const auto index = static_cast<std::uint32_t>(parts.size());
+    const auto index = static_cast<std::uint32_t>(parts_.size());
     part.previous = index == 0 ? kEnd : index - 1;
     pos += part.length;
     part.next = pos == word.size() ? kEnd : index + 1;
-    parts.push_back(part);
+    parts_.push_back(part);
   }
 }
 
 // Adds the pair that begins with part `left`, if it merges.
-void BpeEncoder::Consider(const std::vector<Part>& parts, std::uint32_t left,
-                          std::vector<Candidate>& heap) const {
-  if (left == kEnd || parts[left].next == kEnd) return;
-  const Symbol left_symbol = parts[left].symbol, right_symbol = parts[parts[left].next].symbol;
-  const Merge* merge = merges_.Find(left_symbol, right_symbol);
+void BpeSession::Consider(std::uint32_t left) {
+  if (left == kEnd || parts_[left].next == kEnd) return;
+  const Symbol left_symbol = parts_[left].symbol, right_symbol = parts_[parts_[left].next].symbol;
+  const Merge* merge = model_.merges.Find(left_symbol, right_symbol);
   if (merge == nullptr) return;
-  heap.push_back({merge->rank, left, left_symbol, right_symbol, merge->result});
-  std::push_heap(heap.begin(), heap.end());
+  heap_.push_back({merge->rank, left, left_symbol, right_symbol, merge->result});
+  std::push_heap(heap_.begin(), heap_.end());
 }
 
-void BpeEncoder::MergeWord(std::string_view word, Scratch& scratch,
-                           std::vector<TokenId>& out) const {
-  std::vector<Part>& parts = scratch.parts;
-  std::vector<Candidate>& heap = scratch.heap;
-  AddParts(word, parts);
-  heap.clear();
-  for (std::uint32_t i = 0; i + 1 < parts.size(); ++i) Consider(parts, i, heap);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end());
-    const Candidate best = heap.back();
-    heap.pop_back();
-    Part& left = parts[best.left];
+void BpeSession::MergeWord(std::string_view word, std::vector<TokenId>& out) {
+  AddParts(word);
+  heap_.clear();
+  for (std::uint32_t i = 0; i + 1 < parts_.size(); ++i) Consider(i);
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Candidate best = heap_.back();
+    heap_.pop_back();
+    Part& left = parts_[best.left];
     // Out of date when one of the two has merged since.
     if (left.length == 0 || left.next == kEnd || left.symbol != best.left_symbol ||
-        parts[left.next].symbol != best.right_symbol) {
+        parts_[left.next].symbol != best.right_symbol) {
       continue;
     }
-    Part& right = parts[left.next];
+    Part& right = parts_[left.next];
     left.symbol = best.result;
     left.length += right.length;
     left.next = right.next;
     right.length = 0;
-    if (left.next != kEnd) parts[left.next].previous = best.left;
-    Consider(parts, left.previous, heap);
-    Consider(parts, best.left, heap);
+    if (left.next != kEnd) parts_[left.next].previous = best.left;
+    Consider(left.previous);
+    Consider(best.left);
   }
-  for (const Part& part : parts) {
+  for (const Part& part : parts_) {
     if (part.length == 0) continue;
     if (part.symbol < vocabulary_.size()) {
       out.push_back(static_cast<TokenId>(part.symbol));

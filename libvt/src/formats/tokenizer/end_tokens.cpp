@@ -86,7 +86,11 @@ Result<std::vector<TokenizerFacts::EndToken>> FindEndTokens(const GgufFile& file
     vocabulary.set_kind(id, TokenKind::kControl);
     add(id, "well-known text " + std::string(text));
   };
-  for (const std::string_view text : kWellKnown) add_text(text);
+  // In Gemma's vocabularies </s> is the HTML tag, among others.
+  const bool tag = eos != kNoToken && vocabulary.text(eos) == "<eos>";
+  for (const std::string_view text : kWellKnown) {
+    if (!tag || text != "</s>") add_text(text);
+  }
   const auto has = [&](std::string_view text) {
     const TokenId id = vocabulary.Find(text);
     return id != kNoToken && IsMarked(vocabulary.kind(id));
@@ -101,12 +105,6 @@ Result<std::vector<TokenizerFacts::EndToken>> FindEndTokens(const GgufFile& file
       (has("<|flush|>") && (has("<|call|>") || has("<|calls|>")))) {
     const TokenId end = vocabulary.Find("<|end|>");
     std::erase_if(ends, [&](const auto& e) { return e.id == end; });
-  }
-  // In Gemma 4's vocabulary </s> is the HTML tag.
-  if (has("<|tool_response>") || has("<|plamo:eos|>")) {
-    const TokenId tag = vocabulary.Find("</s>");
-    std::erase_if(ends, [&](const auto& e) { return e.id == tag && e.id != eos; });
-    if (tag != kNoToken && tag != eos) vocabulary.set_kind(tag, TokenKind::kNormal);
   }
   std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   return ends;

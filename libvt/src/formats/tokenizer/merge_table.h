@@ -38,6 +38,9 @@ class MergeTable {
   // kNoSymbol for a text that neither is an ordinary token nor takes part in a merge.
   Symbol SymbolOf(const Vocabulary& vocabulary, std::string_view text) const;
 
+  // Texts that only merges mention.
+  const StringTable& extras() const { return extras_; }
+
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   struct Slot {
@@ -50,7 +53,9 @@ class MergeTable {
   std::size_t Place(std::uint64_t key) const {
     return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
   }
-  Symbol AddSymbol(const Vocabulary& vocabulary, std::string_view text);
+  static Status Parse(const GgufFile& file, const GgufValue& merges,
+                      std::vector<std::string_view>& parts);
+  Symbol AddExtra(const Vocabulary& vocabulary, std::string_view text);
   void Insert(Symbol left, Symbol right, const Merge& merge);
 
   StringTable extras_;  // symbol: vocabulary size + index

@@ -2,10 +2,13 @@
 // highest score first, of equal ones the leftmost. What is then no token becomes bytes.
 
 #include <algorithm>
+#include <deque>
 #include <string>
 
+#include "formats/tokenizer/segmenter.h"
 #include "formats/tokenizer/text_encoder.h"
 #include "formats/tokenizer/utf8.h"
+#include "formats/tokenizer/word_cache.h"
 
 namespace vt::tok {
 namespace {
@@ -13,9 +16,29 @@ namespace {
 class SpmEncoder final : public TextEncoder {
  public:
   SpmEncoder(const Vocabulary& vocabulary, bool add_space_prefix)
-      : vocabulary_(vocabulary), add_space_prefix_(add_space_prefix) {}
+      : vocabulary_(vocabulary), add_space_prefix_(add_space_prefix) {
+    for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+      segmenter_.Keep(vocabulary.text(static_cast<TokenId>(id)));
+    }
+  }
 
-  void Encode(std::string_view text, bool first, std::vector<TokenId>& out) const override;
+  std::unique_ptr<EncodeSession> Begin(std::size_t input_bytes) const override;
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  const Segmenter& segmenter() const { return segmenter_; }
+  bool add_space_prefix() const { return add_space_prefix_; }
+
+ private:
+  const Vocabulary& vocabulary_;
+  bool add_space_prefix_;
+  Segmenter segmenter_;
+};
+
+class SpmSession final : public EncodeSession {
+ public:
+  SpmSession(const SpmEncoder& encoder, std::size_t input_bytes)
+      : encoder_(encoder), vocabulary_(encoder.vocabulary()), cache_(input_bytes) {}
+
+  void Encode(std::string_view text, bool first, std::vector<TokenId>& out) override;
 
  private:
   struct Part {
@@ -29,40 +52,42 @@ class SpmEncoder final : public TextEncoder {
       return score != other.score ? score < other.score : left > other.left;
     }
   };
-  struct Scratch {
-    std::string escaped;
-    std::vector<Part> parts;
-    std::vector<Candidate> heap;
-  };
   static constexpr std::uint32_t kEnd = 0xFFFFFFFFu;
 
-  void EncodeRun(bool space_first, std::string_view run, Scratch& scratch,
-                 std::vector<TokenId>& out) const;
-  void Join(Scratch& scratch) const;
-  void Consider(Scratch& scratch, std::uint32_t left) const;
+  void EncodeRun(bool space_first, std::string_view run, std::vector<TokenId>& out);
+  void EncodePiece(std::string_view piece, std::vector<TokenId>& out);
+  void Join(std::string_view piece);
+  void Consider(std::string_view piece, std::uint32_t left);
   void AppendByte(char byte, std::vector<TokenId>& out) const;
   void AppendUnjoined(std::string_view text, std::vector<TokenId>& out) const;
 
+  const SpmEncoder& encoder_;
   const Vocabulary& vocabulary_;
-  bool add_space_prefix_;
+  std::deque<std::string> escaped_;  // the runs; the cache has views of them
+  std::vector<Part> parts_;          // of the piece at hand
+  std::vector<Candidate> heap_;
+  WordCache cache_;
 };
 
-void SpmEncoder::AppendByte(char byte, std::vector<TokenId>& out) const {
+std::unique_ptr<EncodeSession> SpmEncoder::Begin(std::size_t input_bytes) const {
+  return std::make_unique<SpmSession>(*this, input_bytes);
+}
+
+void SpmSession::AppendByte(char byte, std::vector<TokenId>& out) const {
   const TokenId id = vocabulary_.byte_token(static_cast<unsigned char>(byte));
   if (id != kNoToken) out.push_back(id);
 }
 
 // A character that is no token.
-void SpmEncoder::AppendUnjoined(std::string_view text, std::vector<TokenId>& out) const {
+void SpmSession::AppendUnjoined(std::string_view text, std::vector<TokenId>& out) const {
   if (!vocabulary_.has_all_bytes()) return vocabulary_.AppendReplacement(out);
   if (text == kSpaceMark) return AppendByte(' ', out);
   for (const char c : text) AppendByte(c, out);
 }
 
-void SpmEncoder::Encode(std::string_view text, bool first, std::vector<TokenId>& out) const {
+void SpmSession::Encode(std::string_view text, bool first, std::vector<TokenId>& out) {
   if (text.empty()) return;
-  Scratch scratch;
-  bool space_first = first && add_space_prefix_;
+  bool space_first = first && encoder_.add_space_prefix();
   // A space mark that the text itself has is written as bytes: as a token it would come back as a
   // space. Runs are cut so that 32-bit places do.
   constexpr std::size_t kMaxRun = std::size_t{1} << 30;
@@ -70,7 +95,7 @@ void SpmEncoder::Encode(std::string_view text, bool first, std::vector<TokenId>&
     const std::size_t mark =
         vocabulary_.has_all_bytes() ? text.find(kSpaceMark) : std::string_view::npos;
     const std::size_t length = std::min({mark, text.size(), kMaxRun});
-    if (length > 0 || space_first) EncodeRun(space_first, text.substr(0, length), scratch, out);
+    if (length > 0 || space_first) EncodeRun(space_first, text.substr(0, length), out);
     space_first = false;
     text.remove_prefix(length);
     if (length == mark) {
@@ -80,31 +105,35 @@ void SpmEncoder::Encode(std::string_view text, bool first, std::vector<TokenId>&
   }
 }
 
-void SpmEncoder::EncodeRun(bool space_first, std::string_view run, Scratch& scratch,
-                           std::vector<TokenId>& out) const {
-  std::string& escaped = scratch.escaped;
-  escaped.assign(space_first ? kSpaceMark : std::string_view());
-  for (const char c : run) {
-    if (c == ' ') {
-      escaped += kSpaceMark;
-    } else {
-      escaped.push_back(c);
-    }
+void SpmSession::EncodeRun(bool space_first, std::string_view run, std::vector<TokenId>& out) {
+  std::string& escaped = escaped_.emplace_back(space_first ? kSpaceMark : std::string_view());
+  AppendWithMarks(run, escaped);
+  for (std::string_view left = escaped; !left.empty();) {
+    const std::string_view piece = left.substr(0, encoder_.segmenter().FirstPiece(left));
+    left.remove_prefix(piece.size());
+    const bool cached = WordCache::Fits(piece);
+    if (cached && cache_.Copy(piece, out)) continue;
+    const std::size_t begin = out.size();
+    EncodePiece(piece, out);
+    if (cached) cache_.Remember(piece, begin, out.size() - begin);
   }
-  scratch.parts.clear();
-  for (std::size_t pos = 0; pos < escaped.size();) {
-    const Utf8Char c = ReadUtf8(escaped, pos);
+}
+
+void SpmSession::EncodePiece(std::string_view piece, std::vector<TokenId>& out) {
+  parts_.clear();
+  for (std::size_t pos = 0; pos < piece.size();) {
+    const Utf8Char c = ReadUtf8(piece, pos);
     const std::size_t length = c.status == Utf8Status::kValid ? c.length : 1;
-    const auto index = static_cast<std::uint32_t>(scratch.parts.size());
-    scratch.parts.push_back({static_cast<std::uint32_t>(pos), static_cast<std::uint32_t>(length),
-                             index == 0 ? kEnd : index - 1,
-                             pos + length == escaped.size() ? kEnd : index + 1});
+    const auto index = static_cast<std::uint32_t>(parts_.size());
+    parts_.push_back({static_cast<std::uint32_t>(pos), static_cast<std::uint32_t>(length),
+                      index == 0 ? kEnd : index - 1,
+                      pos + length == piece.size() ? kEnd : index + 1});
     pos += length;
   }
-  Join(scratch);
-  for (const Part& part : scratch.parts) {
+  Join(piece);
+  for (const Part& part : parts_) {
     if (part.length == 0) continue;
-    const std::string_view text = std::string_view(escaped).substr(part.begin, part.length);
+    const std::string_view text = piece.substr(part.begin, part.length);
     if (const TokenId id = vocabulary_.FindOrdinary(text); id != kNoToken) {
       out.push_back(id);
     } else {
@@ -114,28 +143,26 @@ void SpmEncoder::EncodeRun(bool space_first, std::string_view run, Scratch& scra
 }
 
 // Adds part `left` and the next one, if their text is a token.
-void SpmEncoder::Consider(Scratch& scratch, std::uint32_t left) const {
-  if (left == kEnd || scratch.parts[left].next == kEnd) return;
-  const Part& a = scratch.parts[left];
-  const Part& b = scratch.parts[a.next];
+void SpmSession::Consider(std::string_view piece, std::uint32_t left) {
+  if (left == kEnd || parts_[left].next == kEnd) return;
+  const Part& a = parts_[left];
+  const Part& b = parts_[a.next];
   const std::uint32_t length = a.length + b.length;
-  const TokenId id =
-      vocabulary_.FindOrdinary(std::string_view(scratch.escaped).substr(a.begin, length));
+  const TokenId id = vocabulary_.FindOrdinary(piece.substr(a.begin, length));
   if (id == kNoToken) return;
-  scratch.heap.push_back({vocabulary_.score(id), left, a.next, length});
-  std::push_heap(scratch.heap.begin(), scratch.heap.end());
+  heap_.push_back({vocabulary_.score(id), left, a.next, length});
+  std::push_heap(heap_.begin(), heap_.end());
 }
 
-void SpmEncoder::Join(Scratch& scratch) const {
-  std::vector<Part>& parts = scratch.parts;
-  scratch.heap.clear();
-  for (std::uint32_t i = 0; i + 1 < parts.size(); ++i) Consider(scratch, i);
-  while (!scratch.heap.empty()) {
-    std::pop_heap(scratch.heap.begin(), scratch.heap.end());
-    const Candidate best = scratch.heap.back();
-    scratch.heap.pop_back();
-    Part& left = parts[best.left];
-    Part& right = parts[best.right];
+void SpmSession::Join(std::string_view piece) {
+  heap_.clear();
+  for (std::uint32_t i = 0; i + 1 < parts_.size(); ++i) Consider(piece, i);
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Candidate best = heap_.back();
+    heap_.pop_back();
+    Part& left = parts_[best.left];
+    Part& right = parts_[best.right];
     // Out of date when one of the two has been joined since.
     if (left.length == 0 || right.length == 0 || left.length + right.length != best.length) {
       continue;
@@ -143,9 +170,9 @@ void SpmEncoder::Join(Scratch& scratch) const {
     left.length += right.length;
     left.next = right.next;
     right.length = 0;
-    if (left.next != kEnd) parts[left.next].previous = best.left;
-    Consider(scratch, left.previous);
-    Consider(scratch, best.left);
+    if (left.next != kEnd) parts_[left.next].previous = best.left;
+    Consider(piece, left.previous);
+    Consider(piece, best.left);
   }
 }
 

@@ -12,13 +12,20 @@
 
 namespace vt::tok {
 
+// Encodes the stretches of one input, in order. Not for two threads at once.
+class EncodeSession {
+ public:
+  virtual ~EncodeSession() = default;
+  // Appends the tokens of `text`, any bytes, which must stay until the session ends; `out` is the
+  // same each time. `first`: the stretch begins the input or follows a special token.
+  virtual void Encode(std::string_view text, bool first, std::vector<TokenId>& out) = 0;
+};
+
 // Immutable; may be shared by threads. Refers to the Vocabulary it was made for.
 class TextEncoder {
  public:
   virtual ~TextEncoder() = default;
-  // Appends the tokens of `text`, any bytes. `first`: it begins the input or follows a special
-  // token.
-  virtual void Encode(std::string_view text, bool first, std::vector<TokenId>& out) const = 0;
+  virtual std::unique_ptr<EncodeSession> Begin(std::size_t input_bytes) const = 0;
 };
 
 // Merges pairs by rank inside words. Reads tokenizer.ggml.merges; kCorrupt names it.

@@ -159,11 +159,12 @@ std::vector<TokenId> Tokenizer::Encode(std::string_view text, const EncodeOption
   if (add_bos) ids.push_back(facts.bos);
   const tok::SpecialMatcher& matcher =
       options.parse_special ? impl_->all_special : impl_->user_defined;
+  const auto session = impl_->encoder->Begin(text.size());
   bool after_special = true;
   bool ends = false;  // the text itself ends with the end token
   for (const tok::Fragment& fragment : matcher.Split(text)) {
     if (fragment.special == kNoToken) {
-      impl_->encoder->Encode(fragment.text, after_special, ids);
+      session->Encode(fragment.text, after_special, ids);
     } else if (!(add_bos && ids.size() == 1 && fragment.special == facts.bos)) {
       ids.push_back(fragment.special);
     }

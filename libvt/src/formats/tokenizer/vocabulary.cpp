@@ -95,6 +95,18 @@ std::string WithSpaces(std::string_view text) {
   }
 }
 
+void AppendWithMarks(std::string_view text, std::string& out) {
+  const auto spaces = static_cast<std::size_t>(std::count(text.begin(), text.end(), ' '));
+  out.reserve(out.size() + text.size() + spaces * (kSpaceMark.size() - 1));
+  for (const char c : text) {
+    if (c == ' ') {
+      out += kSpaceMark;
+    } else {
+      out.push_back(c);
+    }
+  }
+}
+
 Result<Vocabulary> Vocabulary::Load(const GgufFile& file, TextForm form) {
   VT_ASSIGN_OR_RETURN(const GgufValue* tokens, file.GetStringArray(kTokens));
   if (tokens == nullptr) return BadKey(file, kTokens, "missing (want an array of strings)");
@@ -185,13 +197,27 @@ Status Vocabulary::LoadBytes(const GgufFile& file) {
       if (const TokenId id = FindOrdinary(ByteLevelChar(b)); id != kNoToken) byte_tokens_[b] = id;
     }
   }
+  has_all_bytes_ =
+      std::find(byte_tokens_.begin(), byte_tokens_.end(), kNoToken) == byte_tokens_.end();
   set_unknown(kNoToken);
   return {};
 }
 
 TokenId Vocabulary::FindOrdinary(std::string_view text) const {
-  const TokenId id = Find(text);
-  if (id == kNoToken) return kNoToken;
+  return IfOrdinary(texts_.Find(text));
+}
+
+void Vocabulary::FindOrdinary(std::span<const std::string_view> texts,
+                              std::span<TokenId> ids) const {
+  std::vector<std::uint32_t> found(texts.size());
+  texts_.FindMany(texts, found);
+  std::transform(found.begin(), found.end(), ids.begin(),
+                 [&](std::uint32_t i) { return IfOrdinary(i); });
+}
+
+TokenId Vocabulary::IfOrdinary(std::uint32_t found) const {
+  if (found == StringTable::kMissing) return kNoToken;
+  const auto id = static_cast<TokenId>(found);
   switch (kind(id)) {
     case TokenKind::kNormal:
     case TokenKind::kUnused:
@@ -204,10 +230,6 @@ TokenId Vocabulary::FindOrdinary(std::string_view text) const {
       break;
   }
   return kNoToken;
-}
-
-bool Vocabulary::has_all_bytes() const {
-  return std::find(byte_tokens_.begin(), byte_tokens_.end(), kNoToken) == byte_tokens_.end();
 }
 
 void Vocabulary::set_unknown(TokenId id) {

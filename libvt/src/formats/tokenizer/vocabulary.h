@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +48,16 @@ class Vocabulary {
   // The token that ordinary text may become: never a control, unknown or byte token, so text cannot
   // forge one; never a user-defined one of a byte-level vocabulary, whose text is not in its form.
   TokenId FindOrdinary(std::string_view text) const;
+  void FindOrdinary(std::span<const std::string_view> texts, std::span<TokenId> ids) const;
+  // Whether FindOrdinary(text) is surely `id`; false may also mean that it was not looked up.
+  bool IsOrdinary(TokenId id, std::string_view text) const {
+    return Has(id) && texts_.all_differ() && this->text(id) == text &&
+           IfOrdinary(static_cast<std::uint32_t>(id)) == id;
+  }
 
   // The token of one byte: <0xHH>, or the byte's character in byte-level form.
   TokenId byte_token(unsigned char byte) const { return byte_tokens_[byte]; }
-  bool has_all_bytes() const;
+  bool has_all_bytes() const { return has_all_bytes_; }
 
   // Appends what a byte becomes that has no token: U+FFFD if that can be written, else the unknown
   // token, else nothing.
@@ -61,6 +68,7 @@ class Vocabulary {
   std::string Bytes(TokenId id, bool special) const;
 
  private:
+  TokenId IfOrdinary(std::uint32_t found) const;
   Status LoadKinds(const GgufFile& file);
   Status LoadScores(const GgufFile& file);
   Status LoadBytes(const GgufFile& file);
@@ -70,6 +78,7 @@ class Vocabulary {
   std::vector<TokenKind> kinds_;
   std::vector<float> scores_;  // empty when the file has none
   std::array<TokenId, 256> byte_tokens_{};
+  bool has_all_bytes_ = false;
   std::vector<TokenId> replacement_;
 };
 
@@ -84,5 +93,8 @@ int ParseByteToken(std::string_view text);
 
 // `text` with U+2581 turned into spaces.
 std::string WithSpaces(std::string_view text);
+
+// Appends `text` with spaces turned into U+2581.
+void AppendWithMarks(std::string_view text, std::string& out);
 
 }  // namespace vt::tok

@@ -22,7 +22,8 @@ class WordPieceEncoder final : public TextEncoder {
     }
   }
 
-  void Encode(std::string_view text, bool first, std::vector<TokenId>& out) const override;
+  std::unique_ptr<EncodeSession> Begin(std::size_t input_bytes) const override;
+  void Encode(std::string_view text, std::vector<TokenId>& out) const;
 
  private:
   void EncodeWord(const std::string& word, std::vector<TokenId>& out) const;
@@ -53,8 +54,22 @@ void WordPieceEncoder::EncodeWord(const std::string& word, std::vector<TokenId>&
   }
 }
 
-void WordPieceEncoder::Encode(std::string_view text, bool /*first*/,
-                              std::vector<TokenId>& out) const {
+class WordPieceSession final : public EncodeSession {
+ public:
+  explicit WordPieceSession(const WordPieceEncoder& encoder) : encoder_(encoder) {}
+  void Encode(std::string_view text, bool /*first*/, std::vector<TokenId>& out) override {
+    encoder_.Encode(text, out);
+  }
+
+ private:
+  const WordPieceEncoder& encoder_;
+};
+
+std::unique_ptr<EncodeSession> WordPieceEncoder::Begin(std::size_t /*input_bytes*/) const {
+  return std::make_unique<WordPieceSession>(*this);
+}
+
+void WordPieceEncoder::Encode(std::string_view text, std::vector<TokenId>& out) const {
   std::string word(kSpaceMark);
   const auto finish = [&] {
     if (word.size() > kSpaceMark.size()) EncodeWord(word, out);

@@ -1,0 +1,121 @@
+#include "engine/kv_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+namespace vt {
+namespace {
+
+// One group over everything and one over a window of 100, with pages for `sequences` of `context`.
+EnginePlan Plan(std::int64_t context, std::int64_t sequences) {
+  EnginePlan plan;
+  plan.options.kv_type = DType::kF32;
+  const std::int64_t pages = (context + kPageCells - 1) / kPageCells * sequences;
+  plan.groups = {{0, {0}, pages}, {100, {1}, std::min(pages, sequences * 4 + 1)}};
+  plan.kv = {{64, 64, 0}, {64, 64, 1}};
+  std::uint64_t bytes = 0;
+  for (const KvGroup& group : plan.groups)
+    bytes += static_cast<std::uint64_t>(group.pages * kPageCells) * 128;
+  plan.rows = {{"cpu", "kv", bytes, 0}};
+  return plan;
+}
+
+std::vector<TokenId> Tokens(std::size_t count, TokenId first = 0) {
+  std::vector<TokenId> ids(count);
+  std::iota(ids.begin(), ids.end(), first);
+  return ids;
+}
+
+void Feed(KvCache& cache, KvCache::Sequence& sequence, std::span<const TokenId> tokens,
+          std::size_t chunk) {
+  while (!tokens.empty()) {
+    const std::size_t count = std::min(chunk, tokens.size());
+    ASSERT_TRUE(cache.Append(sequence, tokens.first(count)).ok());
+    cache.Publish(sequence);
+    tokens = tokens.subspan(count);
+  }
+}
+
+TEST(KvCache, TakesThePlannedBytes) {
+  const EnginePlan plan = Plan(512, 2);
+  const Result<KvCache> cache = KvCache::Create(plan);
+  ASSERT_TRUE(cache.ok()) << cache.status().message();
+  EXPECT_EQ(cache->allocated_bytes(), plan.RowBytes("kv"));
+}
+
+TEST(KvCache, AWindowLetsPagesGo) {
+  Result<KvCache> cache = KvCache::Create(Plan(512, 1));
+  ASSERT_TRUE(cache.ok());
+  KvCache::Sequence sequence = cache->Open({}, true);
+  Feed(*cache, sequence, Tokens(500), 50);
+  const auto held = [&](std::size_t group) {
+    std::size_t count = 0;
+    for (const std::int32_t page : sequence.pages[group]) count += page >= 0;
+    return count;
+  };
+  EXPECT_EQ(held(0), 8u);
+  EXPECT_LE(held(1), 4u);
+  // Positions the next query sees: 401..500.
+  for (std::size_t i = 401 / kPageCells; i <= 499 / kPageCells; ++i)
+    EXPECT_GE(sequence.pages[1][i], 0);
+}
+
+TEST(KvCache, SharesTheLongestHeldPrefix) {
+  Result<KvCache> cache = KvCache::Create(Plan(512, 2));
+  ASSERT_TRUE(cache.ok());
+  const std::vector<TokenId> prompt = Tokens(200);
+  KvCache::Sequence first = cache->Open(prompt, true);
+  EXPECT_TRUE(first.tokens.empty());
+  Feed(*cache, first, prompt, 64);
+  std::vector<TokenId> other = prompt;
+  other[150] = 9999;
+  KvCache::Sequence second = cache->Open(other, true);
+  EXPECT_EQ(second.tokens.size(), 128u);
+  EXPECT_EQ(second.pages[0][0], first.pages[0][0]);
+  EXPECT_EQ(second.pages[0][1], first.pages[0][1]);
+  KvCache::Sequence without = cache->Open(prompt, false);
+  EXPECT_TRUE(without.tokens.empty());
+  // Never all of the prompt: its last token must be run for its logits.
+  KvCache::Sequence exact = cache->Open(Tokens(128), true);
+  EXPECT_EQ(exact.tokens.size(), 64u);
+}
+
+TEST(KvCache, UnpublishedPagesAreNotShared) {
+  Result<KvCache> cache = KvCache::Create(Plan(512, 2));
+  ASSERT_TRUE(cache.ok());
+  const std::vector<TokenId> prompt = Tokens(100);
+  KvCache::Sequence first = cache->Open({}, true);
+  ASSERT_TRUE(cache->Append(first, prompt).ok());  // its step never finished
+  cache->Close(first);
+  EXPECT_TRUE(cache->Open(prompt, true).tokens.empty());
+}
+
+TEST(KvCache, IdlePrefixesGiveWayToNewSequences) {
+  Result<KvCache> cache = KvCache::Create(Plan(256, 1));
+  ASSERT_TRUE(cache.ok());
+  for (TokenId round = 0; round < 5; ++round) {
+    const std::vector<TokenId> prompt = Tokens(256, round * 1000);
+    KvCache::Sequence sequence = cache->Open(prompt, true);
+    EXPECT_TRUE(sequence.tokens.empty()) << round;
+    Feed(*cache, sequence, prompt, 100);
+    std::set<std::int32_t> pages(sequence.pages[0].begin(), sequence.pages[0].end());
+    EXPECT_EQ(pages.size(), 4u);
+    cache->Close(sequence);
+  }
+  KvCache::Sequence kept = cache->Open(Tokens(256, 4000), true);
+  EXPECT_EQ(kept.tokens.size(), 192u);
+}
+
+TEST(KvCache, SaysWhenAllPagesAreInUse) {
+  Result<KvCache> cache = KvCache::Create(Plan(128, 1));
+  ASSERT_TRUE(cache.ok());
+  KvCache::Sequence sequence = cache->Open({}, true);
+  const Status status = cache->Append(sequence, Tokens(200));
+  EXPECT_EQ(status.code(), Code::kNoMemory);
+  EXPECT_NE(status.message().find("\"kv\""), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace vt
