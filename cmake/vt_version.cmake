@@ -4,7 +4,7 @@ function(vt_version source)
   set(commit "unknown")
   find_package(Git QUIET)
   if(GIT_FOUND)
-    execute_process(COMMAND "${GIT_EXECUTABLE}" rev-parse --git-path logs/HEAD --short=9 HEAD
+    execute_process(COMMAND "${GIT_EXECUTABLE}" rev-parse --git-path logs/HEAD --short=12 HEAD
                     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
                     OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
                     RESULT_VARIABLE status)

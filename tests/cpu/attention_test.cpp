@@ -1,9 +1,10 @@
 // Attention over paged cells of every type: every kernel against the scalar one to the bit, the
 // scalar one against double, and a row's result alone against the same row among others.
+#include "cpu/generic/attention.h"
+
 #include <cmath>
 #include <numeric>
 
-#include "cpu/generic/half.h"
 #include "cpu/kernel_harness.h"
 
 namespace vt::test {
@@ -239,6 +240,37 @@ TEST(AttentionTest, RowsDoNotDependOnEachOther) {
         "attention row alone");
     ExpectSameBits({together.begin() + r * width, together.begin() + (r + 1) * width}, alone,
                    "row " + std::to_string(r));
+  }
+}
+
+// The rows of a prompt see ever more positions: equal numbers of rows would not be equal work.
+TEST(AttentionTest, PartsOfAPromptCostTheSame) {
+  std::vector<AttentionRow> rows;
+  for (int r = 0; r < 512; ++r) rows.push_back({nullptr, 0, r});
+  AttentionArgs args;
+  args.row = rows.data();
+  args.heads = 9;
+  args.kv_heads = 3;
+  for (std::int64_t count : {1, 2, 3, 7, 16, 100}) {
+    for (std::int64_t row_count : {1, 2, 100, 512}) {
+      args.rows = row_count;
+      const Line line(args, Part{0, static_cast<int>(count)});
+      std::vector<std::int64_t> costs;
+      std::int64_t item = 0;
+      EXPECT_EQ(line.Begin(args, 0, count), 0);
+      for (std::int64_t part = 0; part < count; ++part) {
+        costs.push_back(0);
+        const std::int64_t end = line.Begin(args, part + 1, count);
+        EXPECT_LE(item, end);
+        for (; item < end; ++item) {
+          costs.back() += rows[Size(item / line.inner % args.rows)].last + 1;
+        }
+      }
+      EXPECT_EQ(item, line.outer * args.rows * line.inner);
+      const std::int64_t total = std::accumulate(costs.begin(), costs.end(), std::int64_t{0});
+      EXPECT_EQ(total, line.cost * line.outer * line.inner);
+      for (std::int64_t cost : costs) EXPECT_NEAR(cost, total / count, row_count + 1) << count;
+    }
   }
 }
 

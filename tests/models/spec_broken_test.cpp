@@ -13,7 +13,8 @@ namespace {
 
 TEST(BrokenModels, AreRefusedByNameOrLoad) {
   const std::string folder = test::TempDir() + "/broken";
-  const std::string command = "python3 '" + test::DataPath("make_broken_gguf.py") + "' '" + folder + "' > /dev/null";
+  const std::string command =
+      "python3 '" + test::DataPath("make_broken_gguf.py") + "' '" + folder + "' > /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   const auto index = nlohmann::json::parse(test::ReadFile(folder + "/index.json"));
   int checked = 0;
@@ -25,7 +26,8 @@ TEST(BrokenModels, AreRefusedByNameOrLoad) {
     const Result<GgufFile> file = GgufFile::Open(folder + "/" + name);
     ASSERT_TRUE(file.ok()) << file.status().message();
     const Result<ModelSpec> spec = ReadModelSpec(*file);
-    EXPECT_EQ(ExitCode(spec.status().code()), entry.at("expect_exit").get<int>()) << spec.status().message();
+    EXPECT_EQ(ExitCode(spec.status().code()), entry.at("expect_exit").get<int>())
+        << spec.status().message();
     for (const std::string part : entry.at("message_contains")) {
       EXPECT_NE(spec.status().message().find(part), std::string::npos)
           << "wanted \"" << part << "\" in: " << spec.status().message();

@@ -281,7 +281,7 @@ struct Line {
 
   // The item at which part `index` of `count` begins: parts cost the same, give or take an item.
   std::int64_t Begin(const AttentionArgs& args, std::int64_t index, std::int64_t count) const {
-    const std::int64_t target = cost * outer * inner / count * index;
+    const std::int64_t target = cost * outer * inner * index / count;
     if (index == count || cost == 0) return index == count ? outer * args.rows * inner : 0;
     std::int64_t rest = target % (cost * inner);
     for (std::int64_t r = 0;; ++r) {
