@@ -140,8 +140,8 @@ class MatmulF32 {
       F xs[kC];
       for (int c = 0; c < kC; ++c) xs[c] = V::Load(x + c * stride + j);
       for (int i = 0; i < kR; ++i) {
-        // One row of x is bound by reading w: fetch the rows that come next.
-        if constexpr (kC == 1) __builtin_prefetch(w[i] + j + kR * length);
+        // Fetch the rows that come next. Not f32's: so far ahead they would crowd out the present.
+        if constexpr (sizeof(*w[i]) == 2) __builtin_prefetch(w[i] + j + kR * length);
         const F weight = Row::Load(w[i] + j);
         for (int c = 0; c < kC; ++c) acc[c * kR + i] = V::Fma(weight, xs[c], acc[c * kR + i]);
       }
