@@ -210,7 +210,9 @@ TEST(MatmulTest, ScalarKernelsAreCloseToDouble) {
   for (const DType type : test::WeightTypes()) {
     for (const ActType act : {ActType::kF32, ActType::kQ8}) {
       if (act == ActType::kQ8 && !HasQ8Form(type)) continue;
-      for (const std::int64_t k : {256, 4864}) {
+      std::vector<std::int64_t> lengths = Lengths(type);
+      lengths.push_back(4864);
+      for (const std::int64_t k : lengths) {
         Problem problem(type, act, kN, kM, k);
         const std::vector<float> got = problem.Run(problem.Scalar());
         const auto row_bytes = RowBytes(type, static_cast<std::uint64_t>(k));
@@ -315,6 +317,27 @@ TEST(MatmulTest, NotANumberAndInfinityReachEveryOutputOfTheirRow) {
   }
 }
 
+// A kernel may read into the next row's blocks, but nothing of them may show.
+TEST(MatmulTest, ABadScaleStaysInItsRow) {
+  for (const DType type : kQ8WeightTypes) {
+    const std::int64_t k = InfoOf(type).block == 32 ? 288 : 512;
+    Problem problem(type, ActType::kQ8, 4, 2, k);
+    const auto row_bytes = RowBytes(type, static_cast<std::uint64_t>(k));
+    std::uint8_t* row = problem.weights() + 2 * row_bytes;
+    const std::uint16_t nan = 0x7e00;
+    for (const int offset : test::HalfOffsets(type)) std::memcpy(row + offset, &nan, 2);
+    for (const auto* kernel : test::Usable(problem.args())) {
+      const std::vector<float> got = problem.Run(*kernel);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        if (type == DType::kMXFP4) continue;  // its scales are all finite
+        EXPECT_EQ(std::isnan(got[i]), i % 4 == 2)
+            << kernel->name << " " << problem.Name() << " " << i;
+      }
+    }
+    ExpectKernelsAgree(problem);
+  }
+}
+
 TEST(MatmulTest, ReasonsNameWhatIsNotTaken) {
   MatmulArgs args;
   args.act = ActType::kQ8;
@@ -332,6 +355,33 @@ TEST(MatmulTest, ReasonsNameWhatIsNotTaken) {
   EXPECT_NE(test::Reference<MatmulArgs>("cpu.scalar.q8").supports(args).reason.find("96"),
             std::string::npos);
   EXPECT_TRUE(test::Usable(args).empty());
+}
+
+TEST(MatmulTest, TheWidestInstructionSetIsChosen) {
+  const struct {
+    std::uint32_t features;
+    const char* q8;
+    const char* f32;
+  } cases[] = {
+      {0, "cpu.scalar.q8", "cpu.scalar.f32"},
+      {kFeatureAvx2, "cpu.avx2.q8", "cpu.avx2.f32"},
+      {kFeatureAvx2 | kFeatureAvx512, "cpu.avx2.q8", "cpu.avx512.f32"},
+      {kFeatureAvx2 | kFeatureAvx512 | kFeatureAvx512Vnni, "cpu.avx512vnni.q8", "cpu.avx512.f32"},
+  };
+  for (const auto& expected : cases) {
+    DeviceInfo device;
+    device.features = expected.features;
+    MatmulArgs args;
+    args.w = {.type = DType::kQ4_K, .rows = 4, .cols = 256};
+    args.act = ActType::kQ8;
+    auto q8 = Resolve(test::MatmulKernels(), device, args);
+    ASSERT_TRUE(q8.ok());
+    EXPECT_EQ((*q8)->name, expected.q8);
+    args.act = ActType::kF32;
+    auto f32 = Resolve(test::MatmulKernels(), device, args);
+    ASSERT_TRUE(f32.ok());
+    EXPECT_EQ((*f32)->name, expected.f32);
+  }
 }
 
 TEST(MatmulPolicyTest, EightBitsWhereTheTypeHasThemUnlessExact) {

@@ -17,7 +17,8 @@ struct Range {
 };
 
 // The share of `items` that falls to `part`, in whole groups of `grain` items.
-inline Range Share(std::int64_t items, Part part, std::int64_t grain = 1) {
+// Static: files compiled for different instruction sets must not share a copy.
+static inline Range Share(std::int64_t items, Part part, std::int64_t grain = 1) {
   const std::int64_t groups = (items + grain - 1) / grain;
   const std::int64_t begin = groups * part.index / part.count * grain;
   const std::int64_t end = groups * (part.index + 1) / part.count * grain;

@@ -93,9 +93,8 @@ StepSizes MeasureStep(const ModelSpec& spec, const EnginePlan& plan) {
     widest_input = std::max({widest_input, layer.heads * layer.value_dim, layer.ffn_width});
     const auto context = static_cast<std::int64_t>(plan.options.context);
     const std::int64_t visible = layer.window > 0 ? std::min(layer.window, context) : context;
-    // Scores of the heads that share a key head, for every visible position.
-    const std::int64_t scores = layer.heads / layer.kv_heads * CeilDiv(visible, 16) * 16 + 16;
-    s.scratch_floats = std::max(s.scratch_floats, scores);
+    s.scratch_floats =
+        std::max(s.scratch_floats, AttentionScratchFloats(layer.heads, layer.kv_heads, visible));
   }
   s.quantized = CeilDiv(widest_input, kQ8Group) * kQ8Group;
   for (const RopeSpec& rope : spec.ropes) s.rope_values += rope.dims;

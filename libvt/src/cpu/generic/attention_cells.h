@@ -59,8 +59,8 @@ struct Q8Cells {
 // Positions per block: 64 cells of 128 half-precision values fill half of a 32 KiB cache.
 inline constexpr int kBlock = 64;
 // Cells fetched ahead of use. A head's part of a cell is small and far from the next, a pattern
-// that processors do not foresee where cells are large (8 heads of 128 halves: twice as fast with
-// this).
+// that processors do not foresee where cells are large: one row, 8 key heads of 128 halves, 16384
+// positions on one Sapphire Rapids core went from 5.6 to 9.2 GB/s.
 inline constexpr int kAhead = 8;
 // The places of one key head in the cells of positions begin .. begin + count, and of the next
 // kAhead, as far as there are any (the last again where there are none).

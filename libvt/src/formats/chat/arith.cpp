@@ -255,13 +255,13 @@ bool Compare(Op op, const Value& a, const Value& b) {
     case Op::kNe:
       return !Equal(a, b);
     case Op::kLt:
-      return Less(a, b);
+      return Ordered(Order::kLess, a, b);
     case Op::kLe:
-      return LessEqual(a, b);
+      return Ordered(Order::kLessEqual, a, b);
     case Op::kGt:
-      return Less(b, a, ">");
+      return Ordered(Order::kGreater, a, b);
     case Op::kGe:
-      return LessEqual(b, a, ">=");
+      return Ordered(Order::kGreaterEqual, a, b);
     case Op::kIn:
       return Contains(b, a);
     default:

@@ -10,10 +10,15 @@
 namespace vt::chat {
 namespace {
 
+template <class T>
+int Sign(const T& a, const T& b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 // -1, 0, 1, or 2 when a NaN makes them unordered.
 int CompareNumbers(const Value& a, const Value& b) {
   if (a.is_integral() && b.is_integral()) {
-    return a.integer() < b.integer() ? -1 : a.integer() > b.integer() ? 1 : 0;
+    return Sign(a.integer(), b.integer());
   }
   const auto wide = [](const Value& v) {
     return v.is_integral() ? static_cast<long double>(v.integer())
@@ -22,7 +27,7 @@ int CompareNumbers(const Value& a, const Value& b) {
   const long double x = wide(a);
   const long double y = wide(b);
   if (std::isnan(x) || std::isnan(y)) return 2;
-  return x < y ? -1 : x > y ? 1 : 0;
+  return Sign(x, y);
 }
 
 bool IsList(const Value& v) { return v.is(Type::kSeq) && v.seq().kind == SeqKind::kList; }
@@ -54,32 +59,28 @@ bool EqualDict(const Dict& a, const Dict& b) {
   return true;
 }
 
-[[noreturn]] void FailOrder(const Value& a, const Value& b, const char* op) {
+[[noreturn]] void FailOrder(Order order, const Value& a, const Value& b) {
   if (a.undefined()) FailUndefined(a);
   if (b.undefined()) FailUndefined(b);
-  Fail(std::string("'") + op + "' not supported between instances of '" + TypeName(a) + "' and '" +
-       TypeName(b) + "'");
+  constexpr const char* kSymbols[] = {"<", "<=", ">", ">="};
+  Fail(std::string("'") + kSymbols[static_cast<int>(order)] +
+       "' not supported between instances of '" + TypeName(a) + "' and '" + TypeName(b) + "'");
 }
 
-bool Ordered(const Value& a, const Value& b, const char* op, bool or_equal) {
-  ChargeSteps(1);
-  if (a.is_number() && b.is_number()) {
-    const int order = CompareNumbers(a, b);
-    return order == -1 || (or_equal && order == 0);
+// `comparison` as CompareNumbers returns it.
+bool Holds(Order order, int comparison) {
+  if (comparison == 2) return false;
+  switch (order) {
+    case Order::kLess:
+      return comparison < 0;
+    case Order::kLessEqual:
+      return comparison <= 0;
+    case Order::kGreater:
+      return comparison > 0;
+    case Order::kGreaterEqual:
+      break;
   }
-  if (a.is_string() && b.is_string()) {
-    const int order = a.str().compare(b.str());
-    return order < 0 || (or_equal && order == 0);
-  }
-  if ((IsList(a) && IsList(b)) || (IsTuple(a) && IsTuple(b))) {
-    const auto& x = a.seq().items;
-    const auto& y = b.seq().items;
-    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
-      if (!Equal(x[i], y[i])) return Ordered(x[i], y[i], op, or_equal);
-    }
-    return x.size() < y.size() || (or_equal && x.size() == y.size());
-  }
-  FailOrder(a, b, op);
+  return comparison >= 0;
 }
 
 std::size_t HashNumber(const Value& v) {
@@ -115,8 +116,20 @@ bool Equal(const Value& a, const Value& b) {
   }
 }
 
-bool Less(const Value& a, const Value& b, const char* op) { return Ordered(a, b, op, false); }
-bool LessEqual(const Value& a, const Value& b, const char* op) { return Ordered(a, b, op, true); }
+bool Ordered(Order order, const Value& a, const Value& b) {
+  ChargeSteps(1);
+  if (a.is_number() && b.is_number()) return Holds(order, CompareNumbers(a, b));
+  if (a.is_string() && b.is_string()) return Holds(order, Sign(a.str(), b.str()));
+  if ((IsList(a) && IsList(b)) || (IsTuple(a) && IsTuple(b))) {
+    const auto& x = a.seq().items;
+    const auto& y = b.seq().items;
+    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+      if (!Identical(x[i], y[i]) && !Equal(x[i], y[i])) return Ordered(order, x[i], y[i]);
+    }
+    return Holds(order, Sign(x.size(), y.size()));
+  }
+  FailOrder(order, a, b);
+}
 
 bool Contains(const Value& haystack, const Value& needle) {
   switch (haystack.type()) {

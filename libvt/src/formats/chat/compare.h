@@ -8,9 +8,11 @@
 namespace vt::chat {
 
 bool Equal(const Value& a, const Value& b);
-// Orders numbers, strings, and lists or tuples of them; fails for the rest with `op` in the words.
-bool Less(const Value& a, const Value& b, const char* op = "<");
-bool LessEqual(const Value& a, const Value& b, const char* op = "<=");
+// a < b, a <= b, a > b, a >= b for numbers, strings, and lists or tuples of them; fails for the
+// rest.
+enum class Order : std::uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual };
+bool Ordered(Order order, const Value& a, const Value& b);
+inline bool Less(const Value& a, const Value& b) { return Ordered(Order::kLess, a, b); }
 bool Contains(const Value& haystack, const Value& needle);
 bool Identical(const Value& a, const Value& b);
 // Equal values have equal hashes; fails for lists, dicts and what holds them.

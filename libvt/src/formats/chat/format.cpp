@@ -115,6 +115,7 @@ class PercentFormatter {
 
   void Write(char type, FormatSpec spec, const Value& v) {
     const auto number = [&] {
+      if (v.undefined()) FailUndefined(v);
       if (!v.is_number()) {
         Fail(std::string("%") + type + " format: a real number is required, not " + TypeName(v));
       }
@@ -170,6 +171,7 @@ class PercentFormatter {
       case 'F':
       case 'g':
       case 'G':
+        if (v.undefined()) FailUndefined(v);
         if (!v.is_number()) Fail(std::string("must be real number, not ") + TypeName(v));
         out_ += FormatFloat(v.number(), spec);
         return;

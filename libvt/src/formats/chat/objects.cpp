@@ -108,6 +108,7 @@ Value Attribute(const Value& obj, std::string_view name) {
 // Where slices begin, and how they go on; `count` items.
 struct SliceWalk {
   Int first = 0;
+  Int last = 0;  // the first index behind it
   Int step = 1;
   std::size_t count = 0;
 };
@@ -135,8 +136,8 @@ SliceWalk WalkOf(std::size_t size, const Value& start, const Value& stop, const 
     return std::clamp<Int>(i, back ? -1 : 0, back ? length - 1 : length);
   };
   walk.first = bound(start, back ? length - 1 : 0);
-  const Int last = bound(stop, back ? -1 : length);
-  const Int span = back ? walk.first - last : last - walk.first;
+  walk.last = bound(stop, back ? -1 : length);
+  const Int span = back ? walk.first - walk.last : walk.last - walk.first;
   const Int stride = back ? -walk.step : walk.step;
   if (span > 0) walk.count = static_cast<std::size_t>((span - 1) / stride + 1);
   return walk;
@@ -277,7 +278,7 @@ Value GetSlice(const Value& obj, const Value& start, const Value& stop, const Va
   if (seq.kind == SeqKind::kRange) {
     const Int stride = Int{seq.range[2]} * walk.step;
     const Int first = Int{seq.range[0]} + Int{seq.range[2]} * walk.first;
-    const Int last = first + stride * static_cast<Int>(walk.count);
+    const Int last = Int{seq.range[0]} + Int{seq.range[2]} * walk.last;
     out.range = {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last),
                  static_cast<std::int64_t>(stride)};
   }

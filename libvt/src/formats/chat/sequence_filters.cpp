@@ -157,7 +157,7 @@ Value Extreme(Interp&, Call& call) {
   Value best_key = key_of(items[0]);
   for (std::size_t i = 1; i < items.size(); ++i) {
     Value key = key_of(items[i]);
-    if (kMax ? Less(best_key, key, ">") : Less(key, best_key)) {
+    if (Ordered(kMax ? Order::kGreater : Order::kLess, key, best_key)) {
       best = i;
       best_key = std::move(key);
     }

@@ -126,7 +126,7 @@ std::vector<std::string_view> Split(std::string_view text, const std::string* se
   text = StripLeft(text);
   while (!text.empty()) {
     if (limit >= 0 && static_cast<Int>(parts.size()) >= limit) {
-      parts.push_back(StripRight(text));
+      parts.push_back(text);
       break;
     }
     std::size_t end = 0;
@@ -154,7 +154,7 @@ std::vector<std::string_view> SplitRight(std::string_view text, const std::strin
     text = StripRight(text);
     while (!text.empty()) {
       if (limit >= 0 && static_cast<Int>(parts.size()) >= limit) {
-        parts.push_back(StripLeft(text));
+        parts.push_back(text);
         break;
       }
       std::size_t start = text.size();

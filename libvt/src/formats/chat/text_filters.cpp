@@ -102,8 +102,6 @@ Value Indent(Interp&, Call& call) {
 
 Value Truncate(Interp&, Call& call) {
   const Bound args = Bind("truncate", call, {"s", "length", "killwords", "end", "leeway"}, 1);
-  if (!args[0].is_string())
-    Fail(std::string("object of type '") + TypeName(args[0]) + "' cannot be truncated");
   const Int length = IntArgOr("truncate", args[1], 255);
   const std::string end = args[3].missing() ? "..." : StringArg("truncate", args[3]);
   const Int leeway = args[4].none() ? 5 : IntArgOr("truncate", args[4], 5);
@@ -112,8 +110,10 @@ Value Truncate(Interp&, Call& call) {
     Fail("expected length >= " + FormatInt(end_length) + ", got " + FormatInt(length));
   }
   if (leeway < 0) Fail("expected leeway >= 0, got " + FormatInt(leeway));
-  const std::string& text = args[0].str();
-  if (static_cast<Int>(CountChars(text)) <= length + leeway) return args[0];
+  const std::int64_t size = Length(args[0]);
+  if (size < 0) Fail(std::string("object of type '") + TypeName(args[0]) + "' has no len()");
+  if (size <= length + leeway) return args[0];
+  const std::string& text = StringArg("truncate", args[0]);
   std::string kept =
       text.substr(0, ByteOffset(text, static_cast<std::size_t>(length - end_length)));
   if (!BoolArgOr(args[2], false)) kept = kept.substr(0, std::min(kept.rfind(' '), kept.size()));

@@ -155,7 +155,7 @@ std::size_t ByteOffset(std::string_view text, std::size_t chars) {
 }
 
 std::size_t PreviousChar(std::string_view text, std::size_t end) {
-  for (std::size_t back = 1; back <= 4 && back <= end; ++back) {
+  for (std::size_t back = std::min<std::size_t>(4, end); back > 1; --back) {
     if (DecodeAt(text.substr(0, end), end - back).bytes == back) return end - back;
   }
   return end - 1;

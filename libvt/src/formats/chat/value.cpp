@@ -6,6 +6,7 @@
 #include "formats/chat/budget.h"
 #include "formats/chat/compare.h"
 #include "formats/chat/objects.h"
+#include "formats/chat/print.h"
 #include "formats/chat/unicode.h"
 
 namespace vt::chat {
@@ -19,6 +20,17 @@ Value MakeSeq(SeqKind kind, std::vector<Value> items) {
   seq.kind = kind;
   seq.items = std::move(items);
   return Value::Of(std::move(seq));
+}
+
+// What Jinja calls an object of a type that is not Python's own.
+std::string QualifiedName(std::string_view type) {
+  if (type == "NoneType") return "None";
+  const char* module = "";
+  if (type == "Namespace" || type == "Cycler" || type == "Joiner") module = "jinja2.utils.";
+  if (type == "LoopContext" || type == "Macro") module = "jinja2.runtime.";
+  if (type == "_GroupTuple") module = "jinja2.filters.";
+  if (type == "Markup") module = "markupsafe.";
+  return std::string(module) + std::string(type) + " object";
 }
 
 }  // namespace
@@ -62,11 +74,10 @@ const std::string& Value::str() const { return std::get<6>(data_)->text; }
 
 std::string Undef::Message() const {
   if (!hint.empty()) return hint;
-  if (!owner) return "'" + name + "' is undefined";
-  const std::string type =
-      std::string(owner) == "NoneType" ? "None" : std::string(owner) + " object";
+  if (!owner) return ReprString(name) + " is undefined";
+  const std::string type = QualifiedName(owner);
   if (element) return type + " has no element " + name;
-  return "'" + type + "' has no attribute '" + name + "'";
+  return "'" + type + "' has no attribute " + ReprString(name);
 }
 
 std::size_t Dict::Position(const Value& key) const {
