@@ -5,7 +5,8 @@
 
 A GoogleTest program counts by its tests, any other program as one. A test that says "not run: needs
 X" (or a program that exits with its skip code) is skipped. A program that fails without a failed
-test, because it crashed or ran out of time, is one failure. A file that is not there is one, too.
+test, because it crashed or ran out of time, is one failure; so is a program that ran no test at
+all, and a file that is not there.
 Exit code 1 when anything failed.
 """
 
@@ -17,6 +18,7 @@ import xml.etree.ElementTree as ElementTree
 PASSED = re.compile(r"\[       OK \] \S+")
 FAILED = re.compile(r"\[  FAILED  \] (\S+?),? .*\(\d+ ms\)$", re.MULTILINE)
 NOT_RUN = re.compile(r"^not run: needs (.*?)(?: \(\S+\))?$", re.MULTILINE)
+NO_TESTS = "[==========] 0 tests from 0 test suites ran."
 SANITIZER = re.compile(r"runtime error:|(ERROR|WARNING): \w+Sanitizer")
 SHOWN_FAILURES = 4
 SHOWN_LINES = 14
@@ -42,7 +44,10 @@ class Counts:
         for test in failed:
             self.failures.append((f"{name}: {test}", lines_of(text, test)))
         passed = len(PASSED.findall(text)) - len(not_run)
-        if status != "run" and not failed:
+        if NO_TESTS in text:
+            self.failed += 1
+            self.failures.append((f"{name}: ran no test at all", []))
+        elif status != "run" and not failed:
             self.failed += 1
             self.failures.append((f"{name}: ended badly{last_test(text)}", last_words(text)))
         elif not failed and passed <= 0 and not not_run:

@@ -147,7 +147,9 @@ TEST(Flags, NamesAndLettersAreUnique) {
   std::set<char> letters;
   for (const Flag& flag : RunFlags(&options)) {
     EXPECT_TRUE(names.insert(flag.name).second) << flag.name;
-    if (flag.letter) EXPECT_TRUE(letters.insert(flag.letter).second) << flag.letter;
+    if (flag.letter) {
+      EXPECT_TRUE(letters.insert(flag.letter).second) << flag.letter;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,6 +42,12 @@ Running::Running(const Command& command)
   for (std::string& arg : args) argv.push_back(arg.data());
   argv.push_back(nullptr);
   const std::string err_path = folder_ + "/stderr";
+  int terminal_end = -1;
+  if (command.terminal) {
+    winsize size = {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(openpty(&terminal_, &terminal_end, nullptr, nullptr, &size), 0);
+    setenv("TERM", "xterm", 1);
+  }
   started_ = Now();
   pid_ = fork();
   if (pid_ == 0) {
@@ -48,11 +55,13 @@ Running::Running(const Command& command)
     Redirect(0, in_path, O_RDONLY);
     Redirect(1, out_path_, O_WRONLY | O_CREAT | O_TRUNC);
     Redirect(2, err_path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (terminal_end >= 0) dup2(terminal_end, 2);
     if (command.close_stdin) close(0);
     if (command.close_stdout) close(1);
     execv(argv[0], argv.data());
     _exit(127);
   }
+  if (terminal_end >= 0) close(terminal_end);
 }
 
 void Running::Signal(int signal_number) const { kill(pid_, signal_number); }
@@ -71,6 +80,14 @@ bool Running::WaitForOutput(std::size_t bytes) const {
 
 Outcome Running::Wait() {
   Outcome outcome;
+  // A terminal holds little: it is read until the program is gone.
+  if (terminal_ >= 0) {
+    char block[4096];
+    for (ssize_t got; (got = read(terminal_, block, sizeof block)) > 0;) {
+      outcome.err.append(block, static_cast<std::size_t>(got));
+    }
+    close(terminal_);
+  }
   int status = 0;
   rusage usage = {};
   wait4(pid_, &status, 0, &usage);
@@ -79,7 +96,7 @@ Outcome Running::Wait() {
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   if (out_path_ == folder_ + "/stdout") outcome.out = ReadFile(out_path_);
-  outcome.err = ReadFile(folder_ + "/stderr");
+  if (terminal_ < 0) outcome.err = ReadFile(folder_ + "/stderr");
   return outcome;
 }
 

@@ -15,7 +15,8 @@ struct Command {
   std::string stdout_path;                // instead of being captured
   bool close_stdin = false;
   bool close_stdout = false;
-  std::string folder;  // where it runs; empty: a fresh one
+  bool terminal = false;  // stderr is a terminal of 80 columns
+  std::string folder;     // where it runs; empty: a fresh one
 };
 
 struct Outcome {
@@ -40,6 +41,7 @@ class Running {
   std::string folder_;
   std::string out_path_;
   pid_t pid_ = -1;
+  int terminal_ = -1;  // our end
   double started_ = 0;
 };
 

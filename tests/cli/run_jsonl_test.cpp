@@ -110,7 +110,7 @@ TEST(RunJsonl, BadLinesAreRecordsAndTheRestRuns) {
       {R"({"tokens": [2000000000]})", "", "outside the vocabulary"},
       {R"({"messages": [{"content": "x"}]})", "/messages/0/role", "needs a role"},
       {R"({"tokens": [1], "tools": []})", "/tools", "only with messages"},
-      {R"({"prompt": "x"})", "", "tokenizer"},
+      {R"({"prompt": "x"})", TinyPath("llama-dense.gguf"), "tokenizer"},
       {R"({"id": [1], "tokens": [1]})", "/id", "must be a string or a number"},
       {R"({"id": "keep", "tokens": "x"})", "/tokens", "must be an array"},
   };

@@ -83,7 +83,8 @@ TEST(RunOutput, IdsStandInForTextWithoutATokenizer) {
   const Outcome as_json =
       RunVt({"-m", Tiny(), "--tokens", "1,2,3", "-n", "4", "--temperature", "0", "--json"});
   std::string want;
-  for (const json& id : Records(as_json).back()["ids"]) {
+  const json ids = Records(as_json).back()["ids"];
+  for (const json& id : ids) {
     want += (want.empty() ? "" : " ") + id.dump();
   }
   EXPECT_EQ(outcome.out, want + "\n");
@@ -152,7 +153,9 @@ TEST(RunOutput, ForcedKernelRuns) {
   const Outcome outcome =
       RunVt({"-m", Tiny(), "--tokens", "1,2", "-n", "2", "--json", "--isa", "scalar"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const json& row : Records(outcome).back()["launches"]) {
+  const json launches = Records(outcome).back()["launches"];
+  EXPECT_FALSE(launches.empty());
+  for (const json& row : launches) {
     EXPECT_EQ(row["tier"], "reference") << row;
   }
 }
@@ -182,6 +185,29 @@ TEST(RunOutput, AReaderThatLeavesIsNoError) {
 TEST(RunOutput, StdoutHasNothingButTheAnswer) {
   const Outcome merged = RunShell("\"$VT\" -m '" + Tiny() + "' --tokens 1 -n 3 --json 2>/dev/null");
   for (const std::string& line : Lines(merged.out)) EXPECT_TRUE(json::accept(line)) << line;
+}
+
+TEST(RunOutput, ProgressOnTerminalsOnly) {
+  Command command;
+  command.args = {"-m",       TinyPath("llama-dense.gguf"),
+                  "--tokens", "1,2,3,4,5,6",
+                  "-n",       "1",
+                  "--json",   "--ubatch",
+                  "2"};
+  EXPECT_EQ(RunVt(command).err.find('\r'), std::string::npos);
+  command.terminal = true;
+  const Outcome outcome = RunVt(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("\rprompt  ["), std::string::npos) << outcome.err;
+  // Every bar is shorter than the line, and the last thing done to it is to clear it.
+  for (std::size_t at = 0; (at = outcome.err.find("\r", at)) != std::string::npos; ++at) {
+    const std::size_t end = outcome.err.find_first_of("\r\x1b", at + 1);
+    EXPECT_LT(std::min(end, outcome.err.size()) - at - 1, 80u);
+  }
+  EXPECT_GT(outcome.err.rfind("\r\x1b[K"), outcome.err.rfind("["
+                                                             "#"))
+      << outcome.err;
+  for (const std::string& line : Lines(outcome.out)) EXPECT_TRUE(json::accept(line)) << line;
 }
 
 TEST(RunOutput, TextOfARealModel) {

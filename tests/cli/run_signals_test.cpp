@@ -79,7 +79,9 @@ TEST(RunSignals, LoadAndPrompt) {
     const Outcome outcome = running.Wait();
     EXPECT_LT(Now() - sent, 1.0) << "after " << ms << " ms";
     // In the first milliseconds the process may not be vt-run yet.
-    if (ms >= 20) EXPECT_EQ(outcome.exit_code, 130) << "after " << ms << " ms: " << outcome.err;
+    if (ms >= 20) {
+      EXPECT_EQ(outcome.exit_code, 130) << "after " << ms << " ms: " << outcome.err;
+    }
   }
 }
 

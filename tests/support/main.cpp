@@ -10,6 +10,7 @@
 namespace {
 
 class NotRunCounter : public testing::EmptyTestEventListener {
+  void OnTestStart(const testing::TestInfo&) override { vt::test::BeginTest(); }
   void OnTestEnd(const testing::TestInfo& info) override {
     const testing::TestResult& result = *info.result();
     for (int i = 0; i < result.test_property_count(); ++i) {

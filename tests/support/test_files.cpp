@@ -21,9 +21,15 @@ std::string Folder(const char* variable, const char* fallback) {
   return std::string(home ? home : ".") + "/.cache/vt/" + fallback;
 }
 
-std::set<std::string>& MissingRequired() {
-  static std::set<std::string> missing;
-  return missing;
+struct Lookups {
+  std::set<std::string> in_vain;            // required files that this test asked for in vain
+  std::set<std::string> kept_from_running;  // those that kept a test from running: a test may look
+                                            // in several places for one file
+};
+
+Lookups& RequiredLookups() {
+  static Lookups lookups;
+  return lookups;
 }
 
 // Whether VT_REQUIRE_FILES, a comma-separated list, names this kind of file.
@@ -34,7 +40,7 @@ bool Required(const std::string& kind) {
 
 std::optional<std::string> Present(const std::string& path, const std::string& kind) {
   if (fs::exists(path)) return path;
-  if (Required(kind)) MissingRequired().insert(path);
+  if (Required(kind)) RequiredLookups().in_vain.insert(path);
   return std::nullopt;
 }
 
@@ -108,10 +114,16 @@ std::string TempDir() {
   return pattern;
 }
 
-std::vector<std::string> MissingRequiredFiles() {
-  return {MissingRequired().begin(), MissingRequired().end()};
+void BeginTest() { RequiredLookups().in_vain.clear(); }
+
+void NotRun(const std::string& needs) {
+  ::testing::Test::RecordProperty("not_run", needs);
+  RequiredLookups().kept_from_running.merge(RequiredLookups().in_vain);
 }
 
-void NotRun(const std::string& needs) { ::testing::Test::RecordProperty("not_run", needs); }
+std::vector<std::string> MissingRequiredFiles() {
+  const std::set<std::string>& paths = RequiredLookups().kept_from_running;
+  return {paths.begin(), paths.end()};
+}
 
 }  // namespace vt::test

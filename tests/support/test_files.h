@@ -14,8 +14,8 @@ std::string DataPath(const std::string& name);
 
 // A model file (VT_MODELS, default ~/.cache/vt/models) or vocabulary (VT_VOCABS, default
 // ~/.cache/vt/vocabs); nullopt when it is not on this machine. Where VT_REQUIRE_FILES holds
-// "models" or "vocabs" (or "models,vocabs"), a program that was given nullopt for that kind fails
-// at its end.
+// "models" or "vocabs" (or "models,vocabs"), a program of which a test was not run for want of that
+// kind fails at its end.
 std::optional<std::string> ModelPath(const std::string& name);
 std::optional<std::string> VocabPath(const std::string& name);
 
@@ -36,7 +36,8 @@ std::string TempDir();
   } while (false)
 
 namespace vt::test {
+void BeginTest();  // called by the program before each test
 void NotRun(const std::string& needs);
-// The paths of required files that were asked for and are not there, in name order.
+// The paths of required files whose absence kept a test from running, in name order.
 std::vector<std::string> MissingRequiredFiles();
 }  // namespace vt::test

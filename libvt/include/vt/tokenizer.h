@@ -25,6 +25,9 @@ enum class TokenKind { kNormal, kUnknown, kControl, kUserDefined, kUnused, kByte
 struct EncodeOptions {
   bool parse_special = false;  // text such as <|im_end|> becomes the control token
   bool add_special = true;     // BOS / EOS (or CLS / SEP) as the vocabulary asks; see Encode
+  // Byte offsets into the text, ascending, across which no special token is read: how text that
+  // looks like one, inside a message, stays text.
+  std::span<const std::size_t> literal_offsets = {};
 };
 
 struct TokenizerFacts {

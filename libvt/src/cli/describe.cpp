@@ -206,7 +206,10 @@ Status WriteTensors(JsonWriter& json, const GgufFile& file, const Result<ModelSp
 Status Describe(const std::string& path, Console& console) {
   VT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
   const Result<ModelSpec> spec = ReadModelSpec(file);
-  if (!spec.ok() && spec.status().code() != Code::kUnsupported) return spec.status();
+  // A vocabulary without weights is no damage.
+  if (!spec.ok() && spec.status().code() != Code::kUnsupported && !file.tensors().empty()) {
+    return spec.status();
+  }
   const Result<Tokenizer> tokenizer = Tokenizer::Load(file);
   if (!tokenizer.ok() && tokenizer.status().code() != Code::kUnsupported) {
     return tokenizer.status();

@@ -252,8 +252,11 @@ GenerationHooks GenerateRun::MakeHooks() {
   }
   if (!options_.jsonl) {
     hooks.on_prompt_progress = [this](std::size_t, std::size_t done, std::size_t total) {
-      console_.Progress("prompt ", done, total);
-      if (done == total) console_.ClearProgress();
+      if (done < total) {
+        console_.Progress("prompt ", done, total);
+      } else {
+        console_.ClearProgress();
+      }
     };
   }
   return hooks;
@@ -357,9 +360,6 @@ Result<int> GenerateRun::Run() {
   VT_ASSIGN_OR_RETURN(model_, OpenModel(options_.model, true));
   VT_RETURN_IF_ERROR(ChooseContext());
   VT_RETURN_IF_ERROR(MakeRequests());
-  if (text_mode() && !has_text()) {
-    console_.Note("token ids instead of text: " + model_->no_tokenizer.message());
-  }
   if (!options_.dump_logits.empty()) {
     VT_ASSIGN_OR_RETURN(LogitsFile file,
                         LogitsFile::Create(options_.dump_logits, requests_.front().prompt.size()));
@@ -370,6 +370,9 @@ Result<int> GenerateRun::Run() {
     return ReportBadLines();
   }
   VT_RETURN_IF_ERROR(Load());
+  if (text_mode() && !has_text()) {
+    console_.Note("token ids instead of text: " + model_->no_tokenizer.message());
+  }
   VT_RETURN_IF_ERROR(Generate());
   return Finish();
 }

@@ -36,7 +36,9 @@ Result<ChatRenderer> MakeRenderer(const RunOptions& options, const RunInput& inp
   if (model && model->tokenizer) {
     const Tokenizer& tokenizer = *model->tokenizer;
     for (TokenId id = 0; static_cast<std::uint64_t>(id) < tokenizer.vocab_size(); ++id) {
-      if (tokenizer.kind(id) != TokenKind::kControl || tokenizer.raw_text(id).empty()) continue;
+      const TokenKind kind = tokenizer.kind(id);
+      if (kind != TokenKind::kControl && kind != TokenKind::kUnknown) continue;
+      if (tokenizer.raw_text(id).empty()) continue;
       render.control_texts.emplace(tokenizer.raw_text(id));
     }
   }
@@ -88,6 +90,7 @@ Result<std::vector<TokenId>> PromptMaker::Encode(const PromptItem& item) const {
   if (item.conversation) {
     VT_ASSIGN_OR_RETURN(const RenderedPrompt prompt, renderer_->Render(*item.conversation));
     encode.parse_special = true;
+    encode.literal_offsets = prompt.literal_offsets;
     return model_->tokenizer->Encode(prompt.text, encode);
   }
   encode.parse_special = options_->special;
@@ -100,7 +103,7 @@ Result<std::vector<TokenId>> PromptMaker::Encode(const PromptItem& item) const {
 
 Result<std::vector<TokenId>> PromptMaker::Tokens(const PromptItem& item) const {
   VT_ASSIGN_OR_RETURN(std::vector<TokenId> tokens, Encode(item));
-  if (tokens.empty()) {
+  if (tokens.empty() && options_->mode == kGenerate) {
     return InvalidError("prompt: has no tokens, so there is nothing to continue; give some text");
   }
   const std::uint64_t vocab = model_->spec        ? static_cast<std::uint64_t>(model_->spec->vocab)

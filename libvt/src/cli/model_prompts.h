@@ -36,7 +36,7 @@ class PromptMaker {
 
   // The prompt as text: of a conversation, what the template makes of it. kInvalid for token ids.
   Result<std::string> Text(const PromptItem& item) const;
-  // The prompt as tokens, each in the vocabulary, at least one.
+  // The prompt as tokens, each in the vocabulary. None at all is kInvalid when generating.
   Result<std::vector<TokenId>> Tokens(const PromptItem& item) const;
 
  private:

@@ -413,7 +413,7 @@ Result<std::int64_t> ParseDate(std::string_view text) {
 }
 
 std::string RunHelp(std::span<const Flag> table) {
-  return "usage: vt-run -m FILE [-p TEXT | -f FILE | --tokens IDS | --messages FILE] [flags]\n\n"
+  return "usage: vt-run -m FILE [-p TEXT | -f FILE | --tokens IDS | --messages FILE] ...\n\n"
          "Generates text from a model file. The text goes to stdout, all else to stderr.\n" +
          FlagHelp(table) +
          "\nExit codes: 0 yes, 2 bad usage or input, 3 bad model file, 4 unsupported here,\n"

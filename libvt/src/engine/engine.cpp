@@ -17,7 +17,9 @@ namespace {
 Result<ResolveOptions> MakeResolveOptions(const EngineOptions& options) {
   ResolveOptions resolve;
   VT_ASSIGN_OR_RETURN(resolve.lowest, ParseTier(options.lowest_tier));
-  for (const auto& [op, kernel] : options.forced_kernels) {
+  for (const auto& forced : options.forced_kernels) {
+    const std::string& op = forced.first;
+    const std::string& kernel = forced.second;
     bool op_known = false;
     bool kernel_known = false;
     std::string names;
@@ -27,8 +29,9 @@ Result<ResolveOptions> MakeResolveOptions(const EngineOptions& options) {
       kernel_known |= row.name == kernel;
       names += (names.empty() ? "" : ", ") + row.name;
     });
-    if (!op_known)
+    if (!op_known) {
       return InvalidError("op \"" + op + "\": not known; see --explain for the ops of a model");
+    }
     if (!kernel_known) {
       return InvalidError("kernel \"" + kernel + "\" of op " + op + ": not known (known: " + names +
                           ")");

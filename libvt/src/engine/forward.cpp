@@ -158,7 +158,8 @@ Status Pass::ScaleQueries(const LayerSpec& layer) {
   const std::int64_t cols = layer.heads * layer.key_dim;
   for (std::int64_t r = 0; r < rows_; ++r) {
     const std::uint64_t position = ops_.dry() ? 0 : static_cast<std::uint64_t>(b_.positions[r]);
-    const auto turns = static_cast<double>(position / spec_.temperature_length);
+    const std::uint64_t whole_turns = position / spec_.temperature_length;
+    const auto turns = static_cast<double>(whole_turns);
     const auto scale = static_cast<float>(1.0 + spec_.temperature_scale * std::log(1.0 + turns));
     if (scale == 1.0f && !ops_.dry()) continue;
     VT_RETURN_IF_ERROR(ops_.Run(ScaleCapArgs{.x = b_.q + r * cols, .count = cols, .scale = scale}));

@@ -177,10 +177,10 @@ Result<std::vector<OpenShard>> OpenAll(OpenShard given, const SplitKeys& given_k
   std::vector<OpenShard> shards;
   std::vector<SplitKeys> keys;
   std::uint64_t tensors = 0;
+  given.path = name.Path(name.number);
   for (std::uint32_t i = 1; i <= name.total; ++i) {
     if (i == name.number) {
-      given.path = name.Path(i);
-      shards.push_back(std::move(given));
+      shards.push_back(std::move(given));  // NOLINT(bugprone-use-after-move): once in this loop
       keys.push_back(given_keys);
     } else {
       VT_ASSIGN_OR_RETURN(OpenShard shard, Open(name.Path(i)));
@@ -227,7 +227,7 @@ std::string SplitName::Path(std::uint32_t shard_number) const {
 std::optional<SplitName> ParseSplitName(const std::string& path) {
   constexpr std::string_view kEnd = ".gguf";
   constexpr std::string_view kOf = "-of-";
-  constexpr std::string_view kDigits = "0123456789";
+  static constexpr std::string_view kDigits = "0123456789";
   std::string_view rest = path;
   // Takes "<separator><digits>" off the end of `rest`.
   const auto take_number = [&rest](std::string_view separator) -> std::string_view {

@@ -19,8 +19,9 @@ SpecBuilder::SpecBuilder(const GgufFile& file, const Family& family)
 
 Result<ModelSpec> SpecBuilder::Build() {
   if (!file_.FindTensor("token_embd.weight")) {
-    return CorruptError("tensor \"token_embd.weight\": missing" +
-                        std::string(file_.tensors().empty() ? " (the file has no weights at all)" : ""));
+    return CorruptError(
+        "tensor \"token_embd.weight\": missing" +
+        std::string(file_.tensors().empty() ? " (the file has no weights at all)" : ""));
   }
   ModelSpec spec;
   spec.architecture = family_.architecture;

@@ -59,8 +59,8 @@ Result<LinearRef> SpecBuilder::Norm(const std::string& name, std::int64_t cols, 
 
 Status SpecBuilder::ReadTensors(ModelSpec& spec) {
   VT_ASSIGN_OR_RETURN(const GgufValue* tokens, file_.GetStringArray("tokenizer.ggml.tokens"));
-  spec.vocab = static_cast<std::int64_t>(
-      tokens ? tokens->count : file_.FindTensor("token_embd.weight")->rows());
+  spec.vocab = static_cast<std::int64_t>(tokens ? tokens->count
+                                                : file_.FindTensor("token_embd.weight")->rows());
   VT_ASSIGN_OR_RETURN(spec.embedding,
                       Tensor("token_embd.weight", spec.vocab, spec.width, Presence::kRequired));
   if (family_.position_embedding) {

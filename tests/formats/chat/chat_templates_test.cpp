@@ -75,8 +75,8 @@ TEST(ChatTemplates, RenderAsJinja) {
 TEST(ChatTemplates, HundredMessagesTakeMilliseconds) {
   const std::vector<fs::path> templates = Templates();
   if (templates.empty()) VT_NOT_RUN("chat templates (set VT_TEMPLATES)");
-  ordered_json context = {{"add_generation_prompt", true}, {"bos_token", "<BOS>"},
-                          {"eos_token", "<EOS>"}};
+  ordered_json context = {
+      {"add_generation_prompt", true}, {"bos_token", "<BOS>"}, {"eos_token", "<EOS>"}};
   for (int i = 0; i < 100; ++i) {
     const std::string words = "Some words of message " + std::to_string(i) + ". ";
     std::string content;

@@ -30,6 +30,13 @@ TEST(BpeTest, LowestRankFirstThenLeftmost) {
   EXPECT_EQ(other->Encode("abc"), (Ids{3, 2}));
 }
 
+TEST(BpeTest, OfEqualMergesTheFirstCounts) {
+  const auto tokenizer =
+      test::BpeVocab("gpt-2", {"a", "b", "c", "ab", "bc"}, {}, {"a b", "b c", "a b"}).Load();
+  ASSERT_TRUE(tokenizer.ok());
+  EXPECT_EQ(tokenizer->Encode("abc"), (Ids{3, 2}));
+}
+
 // The whole word is a token that merges cannot make.
 TEST(BpeTest, IgnoreMerges) {
   const std::vector<std::string> tokens = {"a", "b", "ab"};
@@ -171,6 +178,7 @@ TEST(UnicodeTest, Mappings) {
   EXPECT_EQ(tok::BaseCharacter(0xE9), U'e');
   EXPECT_EQ(tok::BaseCharacter(0x1EA4), U'A');
   EXPECT_EQ(tok::BaseCharacter(0xD55C), 0x1112u);
+  EXPECT_EQ(tok::BaseCharacter(0xD7A3), 0x1112u);
   EXPECT_EQ(tok::BaseCharacter(0x212B), U'A');
   EXPECT_EQ(tok::BaseCharacter(0x2FA1D), 0x2A600u);
   EXPECT_EQ(tok::BaseCharacter('x'), U'x');

@@ -99,6 +99,8 @@ TEST(SpecialTokensTest, ExactlyOneBos) {
   EXPECT_TRUE(tokenizer->facts().add_bos);  // the default of the model
   EXPECT_EQ(tokenizer->Encode(""), Ids{1});
   EXPECT_EQ(tokenizer->Encode("<s><s>", {.parse_special = true}), Ids{1});
+  // Further on it is the text's own.
+  EXPECT_EQ(tokenizer->Encode("<s></s><s>", {.parse_special = true}), (Ids{1, 2, 1}));
   // Without the flag it is only text.
   const Ids text = tokenizer->Encode("<s>");
   EXPECT_EQ(std::count(text.begin(), text.end(), 1), 1);

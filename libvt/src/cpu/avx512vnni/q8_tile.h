@@ -21,6 +21,9 @@
 namespace vt {
 namespace {
 
+// A single row of x is bound by reading w, and short rows defeat the hardware's prefetch: on one core
+// of a Xeon of 2023, q4_1 of 2048 columns, 7.2 GB/s without kPrefetchBytes and 11.6 with it (2 to 16
+// KiB are alike). 32 rows of x then run at some 0.6 of what dpbusd alone could do.
 constexpr int kBlockCols = 32;  // rows of x between two passes over w
 constexpr int kStepGroups = 8;
 constexpr std::int64_t kPrefetchBytes = 4096;  // how far ahead weights are fetched, at least
@@ -189,6 +192,18 @@ class Q8Matmul {
     sum = _mm512_fmadd_ps(Tile::template Product<kQuads>(tile, x), TwiceF(x.scales), sum);
   }
 
+  // `rest` groups of each row.
+  template <int kQuads>
+  VT_INLINE void AddTail(const std::uint8_t* row0, const std::uint8_t* row1, int rest, int count,
+                         const Tail& tail, __m512* sums) {
+    Tile tile;
+    Tile::template Unpack<kQuads>(row0, row1, tile);
+    Tile::ZeroScales(tile, static_cast<__mmask16>(((1u << rest) - 1u) * 0x101u));
+    for (int c = 0; c < count; ++c) {
+      AddStep<kQuads>(tile, {tail.values[c], tail.scales[c], tail.sums[c]}, sums[c]);
+    }
+  }
+
   // How far to fetch ahead: whole pairs of rows, so that what is fetched is read in this order.
   VT_INLINE std::int64_t PrefetchDistance(std::int64_t row_bytes) {
     const std::int64_t pair = 2 * row_bytes;
@@ -241,19 +256,10 @@ class Q8Matmul {
           p0 = copy[0];
           p1 = copy[1];
         }
-        const auto keep = static_cast<__mmask16>(((1u << rest) - 1u) * 0x101u);
         if (rest > 4) {
-          Tile::template Unpack<2>(p0, p1, tile);
-          Tile::ZeroScales(tile, keep);
-          for (int c = 0; c < count; ++c) {
-            AddStep<2>(tile, {tail.values[c], tail.scales[c], tail.sums[c]}, sums[c]);
-          }
+          AddTail<2>(p0, p1, rest, count, tail, sums);
         } else {
-          Tile::template Unpack<1>(p0, p1, tile);
-          Tile::ZeroScales(tile, keep);
-          for (int c = 0; c < count; ++c) {
-            AddStep<1>(tile, {tail.values[c], tail.scales[c], tail.sums[c]}, sums[c]);
-          }
+          AddTail<1>(p0, p1, rest, count, tail, sums);
         }
       }
     }

@@ -30,7 +30,7 @@ std::size_t ReadNumber(std::string_view& text, const char* what) {
 bool IsAlign(char32_t c) { return c == '<' || c == '>' || c == '^' || c == '='; }
 
 // Lays out sign, prefix and digits; `digits` may go on with a fraction.
-std::string LayOutNumber(std::string sign, std::string digits, const FormatSpec& spec) {
+std::string LayOutNumber(const std::string& sign, std::string digits, const FormatSpec& spec) {
   const bool hex = spec.type == 'x' || spec.type == 'X';
   const std::size_t whole = std::min(
       digits.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789"), digits.size());

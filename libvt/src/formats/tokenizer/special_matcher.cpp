@@ -86,7 +86,8 @@ void SpecialMatcher::ForEachMatch(std::string_view text, std::size_t pos, Visit&
   }
 }
 
-std::vector<SpecialMatcher::Match> SpecialMatcher::FindMatches(std::string_view text) const {
+std::vector<SpecialMatcher::Match> SpecialMatcher::FindMatches(
+    std::string_view text, std::span<const std::size_t> literal_offsets) const {
   // Lengths that occur at all, and the places where anything starts; most texts have few.
   std::set<std::size_t, std::greater<>> lengths;
   std::vector<std::size_t> places;
@@ -110,6 +111,8 @@ std::vector<SpecialMatcher::Match> SpecialMatcher::FindMatches(std::string_view 
         if (tokens_[token].text.size() == length) found = token;
       });
       if (found == kNone || !IsFree(state, pos, length)) continue;
+      const auto literal = std::upper_bound(literal_offsets.begin(), literal_offsets.end(), pos);
+      if (literal != literal_offsets.end() && *literal < pos + length) continue;
       std::fill_n(state.begin() + static_cast<std::ptrdiff_t>(pos), length, kTaken);
       if (tokens_[found].strip_right) {
         for (std::size_t i = pos + length; i < text.size() && state[i] == kFree && IsSpace(text[i]);
@@ -129,10 +132,12 @@ std::vector<SpecialMatcher::Match> SpecialMatcher::FindMatches(std::string_view 
   return matches;
 }
 
-std::vector<Fragment> SpecialMatcher::Split(std::string_view text) const {
+std::vector<Fragment> SpecialMatcher::Split(std::string_view text,
+                                            std::span<const std::size_t> literal_offsets) const {
   std::vector<Fragment> fragments;
   if (text.empty()) return fragments;
-  const std::vector<Match> matches = tokens_.empty() ? std::vector<Match>{} : FindMatches(text);
+  const std::vector<Match> matches =
+      tokens_.empty() ? std::vector<Match>{} : FindMatches(text, literal_offsets);
   std::size_t done = 0;
   for (std::size_t i = 0; i <= matches.size(); ++i) {
     const bool last = i == matches.size();

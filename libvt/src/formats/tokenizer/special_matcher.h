@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,9 @@ class SpecialMatcher {
   explicit SpecialMatcher(std::vector<SpecialToken> tokens);
 
   // Fragments in order, none empty; they view `text`. White space that a token eats is in none.
-  std::vector<Fragment> Split(std::string_view text) const;
+  // No token is found across one of `literal_offsets`, which ascend.
+  std::vector<Fragment> Split(std::string_view text,
+                              std::span<const std::size_t> literal_offsets = {}) const;
 
  private:
   // A prefix tree over the texts. A node that stands for one token only has no children: the rest
@@ -51,7 +54,8 @@ class SpecialMatcher {
 
   template <class Visit>
   void ForEachMatch(std::string_view text, std::size_t pos, Visit&& visit) const;
-  std::vector<Match> FindMatches(std::string_view text) const;
+  std::vector<Match> FindMatches(std::string_view text,
+                                 std::span<const std::size_t> literal_offsets) const;
 
   std::vector<SpecialToken> tokens_;  // sorted by text
   std::vector<Node> nodes_;

@@ -162,7 +162,7 @@ std::vector<TokenId> Tokenizer::Encode(std::string_view text, const EncodeOption
   const auto session = impl_->encoder->Begin(text.size());
   bool after_special = true;
   bool ends = false;  // the text itself ends with the end token
-  for (const tok::Fragment& fragment : matcher.Split(text)) {
+  for (const tok::Fragment& fragment : matcher.Split(text, options.literal_offsets)) {
     if (fragment.special == kNoToken) {
       session->Encode(fragment.text, after_special, ids);
     } else if (!(add_bos && ids.size() == 1 && fragment.special == facts.bos)) {
