@@ -149,14 +149,25 @@ TEST(RunOutput, MeasureAndExplain) {
   }
 }
 
-TEST(RunOutput, ForcedKernelRuns) {
-  const Outcome outcome =
-      RunVt({"-m", Tiny(), "--tokens", "1,2", "-n", "2", "--json", "--isa", "scalar"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const json launches = Records(outcome).back()["launches"];
-  EXPECT_FALSE(launches.empty());
-  for (const json& row : launches) {
-    EXPECT_EQ(row["tier"], "reference") << row;
+TEST(RunOutput, ForcedKernelsAndInstructionSetsRun) {
+  const auto launches = [](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"-m", Tiny(), "--tokens", "1,2", "-n", "2", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Outcome outcome = RunVt(args);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    json rows = Records(outcome).back()["launches"];
+    EXPECT_FALSE(rows.empty());
+    return rows;
+  };
+  const json scalar = launches({"--isa", "scalar"});
+  for (const json& row : scalar) {
+    EXPECT_EQ(row["kernel"].get<std::string>().find("avx"), std::string::npos) << row;
+  }
+  const json forced = launches({"--kernel", "matmul=cpu.scalar.f32"});
+  for (const json& row : forced) {
+    if (row["op"] == "matmul") {
+      EXPECT_EQ(row["kernel"], "cpu.scalar.f32");
+    }
   }
 }
 

@@ -78,6 +78,14 @@ TEST(RunPrompt, RendersWithoutAModel) {
   EXPECT_EQ(turns.out, outcome.out);
 }
 
+TEST(RunPrompt, NothingIsOpenedAfterTheAssistantsTurn) {
+  const std::string jinja = WriteTemp("t.jinja", kTemplate);
+  const std::string messages = WriteTemp(
+      "m.json", R"([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}])");
+  EXPECT_EQ(RunVt({"--dump-prompt", "--messages", messages, "--chat-template", jinja}).out,
+            "<user>Hi</user>\n<assistant>Yo</assistant>\n");
+}
+
 TEST(RunPrompt, ToolsFromFlagOrFile) {
   const std::string jinja = WriteTemp("t.jinja", kTemplate);
   const std::string messages = WriteTemp("m.json", R"([{"role": "user", "content": "Hi"}])");

@@ -142,7 +142,8 @@ Result<RenderedPrompt> ChatRenderer::Render(const Conversation& conversation) co
     if (mark && ComesFromOutside(message)) MarkMessage(message, options_.control_texts);
   }
   if (!conversation.tools.is_null()) context["tools"] = conversation.tools;
-  context["add_generation_prompt"] = true;
+  const ordered_json& messages = conversation.messages;
+  context["add_generation_prompt"] = messages.empty() || messages.back()["role"] != "assistant";
   if (options_.bos_text) context["bos_token"] = *options_.bos_text;
   if (options_.eos_text) context["eos_token"] = *options_.eos_text;
   for (const auto& [key, value] : conversation.variables.items()) context[key] = value;

@@ -50,6 +50,8 @@ class ChatRenderer {
   // kInvalid: a template that does not parse.
   static Result<ChatRenderer> Make(std::string_view source, Options options);
 
+  // The template sees messages, tools, bos_token, eos_token, the conversation's own variables and
+  // add_generation_prompt: true, unless the last message is the assistant's.
   Result<RenderedPrompt> Render(const Conversation& conversation) const;
 
  private:

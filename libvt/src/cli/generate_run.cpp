@@ -296,7 +296,7 @@ void GenerateRun::ReportToPeople() const {
     const double seconds = static_cast<double>(times_.total_ns - times_.load_ns) * 1e-9;
     std::snprintf(
         line, sizeof line,
-        "vt-run: %zu prompts, %zu prompt tokens (%zu reused), %zu tokens generated, %.2f s"
+        "vt-run: prompts: %zu, %zu prompt tokens (%zu reused), %zu tokens generated, %.2f s"
         " after the load\n",
         results_.size(), prompt_tokens, reused, generated, seconds);
   } else {

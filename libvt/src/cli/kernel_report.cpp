@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "ops/registry.h"
@@ -15,6 +16,18 @@ std::string Line(const char* format, auto... values) {
   return std::string(line, static_cast<std::size_t>(std::clamp(size, 0, 511)));
 }
 
+int HighestThatRan(std::string_view op, const Engine& engine) {
+  int highest = std::numeric_limits<int>::min();
+  const std::vector<KernelLaunches> launches = engine.Launches();
+  BuiltinKernels().ForEach([&](std::string_view row_op, const auto& kernel) {
+    const bool ran = std::any_of(launches.begin(), launches.end(), [&](const KernelLaunches& row) {
+      return row.op == op && row.kernel == kernel.name;
+    });
+    if (row_op == op && ran) highest = std::max(highest, kernel.priority);
+  });
+  return highest;
+}
+
 std::string Reason(std::string_view op, const auto& kernel, const Engine& engine,
                    const RunOptions& options) {
   ResolveOptions resolve;
@@ -22,7 +35,9 @@ std::string Reason(std::string_view op, const auto& kernel, const Engine& engine
   for (const auto& [name, forced] : options.kernels) resolve.forced[name] = forced;
   const std::string why =
       WhyNot(kernel.name, kernel.tier, kernel.needs, engine.device(), resolve, op);
-  return why.empty() ? "not taken by these types and shapes, or a faster kernel was" : why;
+  if (!why.empty()) return why;
+  return kernel.priority < HighestThatRan(op, engine) ? "a kernel of higher priority ran"
+                                                      : "does not take these types or shapes";
 }
 
 }  // namespace

@@ -21,9 +21,9 @@
 namespace vt {
 namespace {
 
-// A single row of x is bound by reading w, and short rows defeat the hardware's prefetch: on one core
-// of a Xeon of 2023, q4_1 of 2048 columns, 7.2 GB/s without kPrefetchBytes and 11.6 with it (2 to 16
-// KiB are alike). 32 rows of x then run at some 0.6 of what dpbusd alone could do.
+// A single row of x is bound by reading w, and short rows defeat the hardware's prefetch: on one
+// core of a Xeon of 2023, q4_1 of 2048 columns, 7.2 GB/s without kPrefetchBytes and 11.6 with it (2
+// to 16 KiB are alike). 32 rows of x then run at some 0.6 of what dpbusd alone could do.
 constexpr int kBlockCols = 32;  // rows of x between two passes over w
 constexpr int kStepGroups = 8;
 constexpr std::int64_t kPrefetchBytes = 4096;  // how far ahead weights are fetched, at least
@@ -43,6 +43,7 @@ struct StepInput {
 };
 
 VT_INLINE __m512i Load512(const void* p) { return _mm512_loadu_si512(p); }
+
 // From two registers of whole groups (0 1 and 2 3) the first and the second halves of all four.
 VT_INLINE void SplitHalves(__m512i g01, __m512i g23, __m512i* quad) {
   quad[0] = _mm512_shuffle_i64x2(g01, g23, 0x88);

@@ -283,7 +283,7 @@ const std::unordered_map<std::string_view, NamedFn>& Methods() {
   static const auto* const methods = [] {
     constexpr NamedFn kAll[] = {
         {"capitalize", ChangeCase<Capitalize>},
-        {"casefold", ChangeCase<ToLower>},
+        {"casefold", ChangeCase<CaseFold>},
         {"center", JustifyMethod<Side::kCenter>},
         {"count", CountMethod},
         {"endswith", AffixMethod<false>},

@@ -208,6 +208,23 @@ std::string ToLower(std::string_view text) {
   return out;
 }
 
+std::string CaseFold(std::string_view text) {
+  // Folding is lower case of upper case, char by char: a sharp s becomes ss, and sigmas are equal.
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const Decoded d = DecodeAt(text, i);
+    std::string upper;
+    AppendCase(upper, d.c, Case::kUpper);
+    for (std::size_t j = 0; j < upper.size();) {
+      const Decoded u = DecodeAt(upper, j);
+      AppendCase(out, u.c, Case::kLower);
+      j += u.bytes;
+    }
+    i += d.bytes;
+  }
+  return out;
+}
+
 std::string Capitalize(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -39,6 +39,7 @@ bool IsTitle(char32_t c);
 
 std::string ToUpper(std::string_view text);
 std::string ToLower(std::string_view text);
+std::string CaseFold(std::string_view text);
 std::string Capitalize(std::string_view text);
 std::string ToTitle(std::string_view text);
 std::string SwapCase(std::string_view text);

@@ -53,17 +53,17 @@ Value Value::Of(Seq seq) {
   ChargeSteps(seq.items.size());
   for (const Value& item : seq.items) seq.depth = std::max(seq.depth, Depth(item) + 1);
   CheckDepth(seq.depth);
-  return Value(Data(std::in_place_index<7>, std::make_shared<const Seq>(std::move(seq))));
+  return Value(std::in_place_index<7>, std::make_shared<const Seq>(std::move(seq)));
 }
 
 Value Value::Of(Dict dict) {
   ChargeSteps(dict.size());
   CheckDepth(dict.depth());
-  return Value(Data(std::in_place_index<8>, std::make_shared<const Dict>(std::move(dict))));
+  return Value(std::in_place_index<8>, std::make_shared<const Dict>(std::move(dict)));
 }
 
 Value Value::Of(Undef undef) {
-  return Value(Data(std::in_place_index<1>, std::make_shared<const Undef>(std::move(undef))));
+  return Value(std::in_place_index<1>, std::make_shared<const Undef>(std::move(undef)));
 }
 
 double Value::number() const {

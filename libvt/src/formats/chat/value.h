@@ -46,22 +46,20 @@ enum class Type : std::uint8_t {
 class Value {
  public:
   Value() = default;
-  static Value None() { return Value(Data(std::in_place_index<2>)); }
-  static Value Bool(bool b) { return Value(Data(std::in_place_index<3>, b)); }
-  static Value Integer(Int i) { return Value(Data(std::in_place_index<4>, i)); }
+  static Value None() { return Value(std::in_place_index<2>); }
+  static Value Bool(bool b) { return Value(std::in_place_index<3>, b); }
+  static Value Integer(Int i) { return Value(std::in_place_index<4>, i); }
   static Value Size(std::size_t n) { return Integer(static_cast<Int>(n)); }
-  static Value Float(double d) { return Value(Data(std::in_place_index<5>, d)); }
+  static Value Float(double d) { return Value(std::in_place_index<5>, d); }
   static Value String(std::string text);
-  static Value String(StrPtr text) { return Value(Data(std::in_place_index<6>, std::move(text))); }
+  static Value String(StrPtr text) { return Value(std::in_place_index<6>, std::move(text)); }
   static Value Markup(std::string text);
   static Value List(std::vector<Value> items);
   static Value Tuple(std::vector<Value> items);
   static Value Iterator(std::vector<Value> items);
   static Value Of(Seq seq);  // sets depth; fails when too deep
   static Value Of(Dict dict);
-  static Value Of(ObjectPtr object) {
-    return Value(Data(std::in_place_index<9>, std::move(object)));
-  }
+  static Value Of(ObjectPtr object) { return Value(std::in_place_index<9>, std::move(object)); }
   static Value Of(Undef undef);
 
   Type type() const { return static_cast<Type>(data_.index()); }
@@ -91,7 +89,9 @@ class Value {
   struct NoneTag {};
   using Data = std::variant<std::monostate, std::shared_ptr<const Undef>, NoneTag, bool, Int,
                             double, StrPtr, SeqPtr, DictPtr, ObjectPtr>;
-  explicit Value(Data data) : data_(std::move(data)) {}
+  template <std::size_t kIndex, class... Args>
+  explicit Value(std::in_place_index_t<kIndex> index, Args&&... args)
+      : data_(index, std::forward<Args>(args)...) {}
   Data data_;
 };
 
