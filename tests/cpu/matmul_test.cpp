@@ -17,7 +17,8 @@ class Problem {
           unsigned seed = 1)
       : w_(n * RowBytesOf(type, k)),
         x_(m * k),
-        values_(act == ActType::kQ8 ? m * k : 0),
+        high_(act == ActType::kQ8 ? m * k : 0),
+        low_(act == ActType::kQ8 ? m * k : 0),
         scales_(act == ActType::kQ8 ? m * k / 32 : 0),
         sums_(act == ActType::kQ8 ? m * k / 32 : 0),
         bias_(n) {
@@ -29,7 +30,7 @@ class Problem {
     args_.act = act;
     args_.m = m;
     if (act == ActType::kQ8) {
-      args_.q = {values_.data(), scales_.data(), sums_.data()};
+      args_.q = {high_.data(), low_.data(), scales_.data(), sums_.data()};
       Quantize();
     } else {
       args_.x = x_.data();
@@ -37,7 +38,8 @@ class Problem {
   }
 
   float* x() { return x_.data(); }
-  std::int8_t* values() { return values_.data(); }
+  std::int8_t* high() { return high_.data(); }
+  std::int8_t* low() { return low_.data(); }
   float* scales() { return scales_.data(); }
   std::int32_t* sums() { return sums_.data(); }
   std::uint8_t* weights() { return w_.data(); }
@@ -77,7 +79,8 @@ class Problem {
 
   Guarded<std::uint8_t> w_;
   Guarded<float> x_;
-  Guarded<std::int8_t> values_;
+  Guarded<std::int8_t> high_;
+  Guarded<std::int8_t> low_;
   Guarded<float> scales_;
   Guarded<std::int32_t> sums_;
   Guarded<float> bias_;
@@ -187,7 +190,8 @@ TEST(MatmulTest, RowsOfXDoNotAffectEachOther) {
         Guarded<float> out(20);
         one.out = out.data();
         if (act == ActType::kQ8) {
-          one.q = {all.values() + r * 512, all.scales() + r * 16, all.sums() + r * 16};
+          one.q = {all.high() + r * 512, all.low() + r * 512, all.scales() + r * 16,
+                   all.sums() + r * 16};
         } else {
           one.x = all.x() + r * 512;
         }
@@ -226,9 +230,10 @@ TEST(MatmulTest, ScalarKernelsAreCloseToDouble) {
             double want = 0, magnitude = 0;
             for (std::int64_t i = 0; i < k; ++i) {
               const std::int64_t at = m * k + i;
-              const double a = act == ActType::kQ8 ? double(problem.values()[at]) *
-                                                         double(problem.scales()[at / 32])
-                                                   : double(problem.x()[at]);
+              const double a = act == ActType::kQ8
+                                   ? (128.0 * problem.high()[at] + problem.low()[at]) *
+                                         double(problem.scales()[at / 32])
+                                   : double(problem.x()[at]);
               want += double(w[static_cast<std::size_t>(i)]) * a;
               magnitude += std::fabs(a);
             }
@@ -280,8 +285,9 @@ TEST(MatmulTest, ExtremeIntegersStayExact) {
           int sum = 0;
           for (int i = 0; i < 32; ++i) {
             const int sign = pattern == 0 || (pattern == 1 && i % 2 == 0) ? 1 : -1;
-            problem.values()[g * 32 + i] = static_cast<std::int8_t>(127 * sign);
-            sum += 127 * sign;
+            problem.high()[g * 32 + i] = static_cast<std::int8_t>(127 * sign);
+            problem.low()[g * 32 + i] = static_cast<std::int8_t>(64 * sign);
+            sum += (128 * 127 + 64) * sign;
           }
           problem.sums()[g] = sum;
         }

@@ -1,4 +1,4 @@
-// quantize: 8-bit activations, the same bits from every kernel.
+// quantize: 15-bit activations in two digits, the same bits from every kernel.
 #include <cmath>
 #include <limits>
 
@@ -10,9 +10,12 @@ namespace {
 using test::Guarded;
 
 struct Quantized {
-  explicit Quantized(std::int64_t count) : values(count), scales(count / 32), sums(count / 32) {}
-  Q8Rows Rows() const { return {values.data(), scales.data(), sums.data()}; }
-  Guarded<std::int8_t> values;
+  explicit Quantized(std::int64_t count)
+      : high(count), low(count), scales(count / 32), sums(count / 32) {}
+  Q8Rows Rows() const { return {high.data(), low.data(), scales.data(), sums.data()}; }
+  int Value(std::int64_t i) const { return 128 * high[i] + low[i]; }
+  Guarded<std::int8_t> high;
+  Guarded<std::int8_t> low;
   Guarded<float> scales;
   Guarded<std::int32_t> sums;
 };
@@ -36,14 +39,15 @@ TEST(QuantizeTest, ValuesAreNearestMultiplesOfTheScale) {
     float largest = 0;
     int sum = 0;
     for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[g * 32 + i]));
-    EXPECT_EQ(q.scales[g], largest / 127.0f);
+    EXPECT_EQ(q.scales[g], largest / 16256.0f);
     for (int i = 0; i < 32; ++i) {
-      const int value = q.values[g * 32 + i];
+      const int value = q.Value(g * 32 + i);
       sum += value;
-      EXPECT_LE(std::abs(value), 127);
+      EXPECT_LE(std::abs(value), 16256);
+      EXPECT_LE(std::abs(int{q.low[g * 32 + i]}), 64);
       EXPECT_LE(std::fabs(static_cast<double>(x[g * 32 + i]) -
                           static_cast<double>(value) * static_cast<double>(q.scales[g])),
-                0.5001 * static_cast<double>(q.scales[g]));
+                0.502 * static_cast<double>(q.scales[g]));
     }
     EXPECT_EQ(q.sums[g], sum);
   }
@@ -52,11 +56,11 @@ TEST(QuantizeTest, ValuesAreNearestMultiplesOfTheScale) {
 TEST(QuantizeTest, RoundsHalfToEven) {
   Guarded<float> x(32);
   for (int i = 0; i < 32; ++i) x[i] = static_cast<float>(i) - 15.5f;
-  x[0] = 127.0f;  // scale 1
+  x[0] = 16256.0f;  // scale 1
   Quantized q(32);
   Quantize("cpu.scalar.q8", x.data(), 1, 32, q);
   EXPECT_EQ(q.scales[0], 1.0f);
-  for (int i = 1; i < 32; ++i) EXPECT_EQ(q.values[i], std::nearbyint(x[i])) << x[i];
+  for (int i = 1; i < 32; ++i) EXPECT_EQ(q.Value(i), std::nearbyint(x[i])) << x[i];
 }
 
 TEST(QuantizeTest, SpecialValues) {
@@ -71,17 +75,17 @@ TEST(QuantizeTest, SpecialValues) {
       x[at] = special;
       Quantized q(64);
       Quantize("cpu.scalar.q8", x.data(), 1, 64, q);
-      EXPECT_EQ(q.scales[1], 1.0f / 127.0f);
-      EXPECT_EQ(q.values[63], 127);
+      EXPECT_EQ(q.scales[1], 1.0f / 16256.0f);
+      EXPECT_EQ(q.Value(63), 16256);
       if (!std::isfinite(special)) {
         EXPECT_TRUE(std::isnan(q.scales[0])) << special;
-        EXPECT_EQ(q.values[at], 0);
+        EXPECT_EQ(q.Value(at), 0);
       } else if (std::fabs(special) < 0x1p-100f) {
         EXPECT_EQ(test::Bits(q.scales[0]), 0u) << special;
         EXPECT_EQ(q.sums[0], 0);
       } else {
-        EXPECT_EQ(q.scales[0], std::fabs(special) / 127.0f);
-        EXPECT_EQ(q.values[at], special > 0 ? 127 : -127);
+        EXPECT_EQ(q.scales[0], std::fabs(special) / 16256.0f);
+        EXPECT_EQ(q.Value(at), special > 0 ? 16256 : -16256);
       }
     }
   }
@@ -107,13 +111,15 @@ TEST(QuantizeTest, EveryKernelAndPartCountAgrees) {
           args.out = got.Rows();
           test::RunParts(*kernel, args, parts);
           for (std::int64_t i = 0; i < x.size(); ++i) {
-            ASSERT_EQ(got.values[i], want.values[i]) << "value " << i << " of " << x[i];
+            ASSERT_EQ(got.high[i], want.high[i]) << "value " << i << " of " << x[i];
+            ASSERT_EQ(got.low[i], want.low[i]) << "value " << i << " of " << x[i];
           }
           for (std::int64_t g = 0; g < x.size() / 32; ++g) {
             ASSERT_TRUE(test::Same(got.scales[g], want.scales[g])) << "group " << g;
             ASSERT_EQ(got.sums[g], want.sums[g]) << "group " << g;
           }
-          EXPECT_TRUE(got.values.Intact() && got.scales.Intact() && got.sums.Intact());
+          EXPECT_TRUE(got.high.Intact() && got.low.Intact() && got.scales.Intact() &&
+                      got.sums.Intact());
         }
       }
     }

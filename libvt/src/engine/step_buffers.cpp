@@ -32,7 +32,8 @@ Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec&
   b.attention = a.TakeArray<float>(s.tokens * s.attention);
   b.gate = a.TakeArray<float>(s.tokens * s.ffn);
   b.up = a.TakeArray<float>(s.tokens * s.ffn);
-  b.quantized.values = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
+  b.quantized.high = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
+  b.quantized.low = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
   b.quantized.scales = a.TakeArray<float>(s.tokens * (s.quantized / kQ8Group));
   b.quantized.sums = a.TakeArray<std::int32_t>(s.tokens * (s.quantized / kQ8Group));
   auto* tables = a.TakeArray<float>(s.tokens * s.rope_values);

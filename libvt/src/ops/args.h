@@ -22,13 +22,17 @@ struct Weight {
   const void* data = nullptr;
 };
 
-// Activations quantised to 8 bits: symmetric, one scale per 32 values, x[i] ~ values[i] * scale.
-// values lie in [-127, 127]. sums holds the sum of the 32 values of each group.
+// Activations quantised to 15 bits: symmetric, one scale per 32 values, x[i] ~ q[i] * scale with q
+// in
+// [-16256, 16256], held as two signed digits: q = 128 * high + low, low in [-64, 64]. Dot products
+// of each digit with small whole weights are exact in 32 bits, and so is their sum. sums holds the
+// sum of the 32 q of each group.
 inline constexpr std::int64_t kQ8Group = 32;
 struct Q8Rows {
-  std::int8_t* values = nullptr;  // [rows, cols]
-  float* scales = nullptr;        // [rows, cols / 32]
-  std::int32_t* sums = nullptr;   // [rows, cols / 32]
+  std::int8_t* high = nullptr;   // [rows, cols]
+  std::int8_t* low = nullptr;    // [rows, cols]
+  float* scales = nullptr;       // [rows, cols / 32]
+  std::int32_t* sums = nullptr;  // [rows, cols / 32]
 };
 
 // out[r, :] = table[ids[r], :] * scale
@@ -68,7 +72,7 @@ struct LayerNormArgs {
   float eps = 1e-5f;
 };
 
-// Quantises rows for a matmul; cols a multiple of 32. scale = amax / 127, values rounded half to
+// Quantises rows for a matmul; cols a multiple of 32. scale = amax / 16256, values rounded half to
 // even; a group of zeros has scale 0.
 struct QuantizeArgs {
   static constexpr const char* kOp = "quantize";

@@ -1,4 +1,4 @@
-// Matmul with 8-bit activations on AVX2: the part that all weight types share.
+// Matmul with 15-bit activations on AVX2: the part that all weight types share.
 //
 // Work goes in steps of 8 groups (256 values) of one row of w, a group to a register. maddubs
 // multiplies unsigned by signed bytes and adds pairs into 16 bits, exactly as long as no pair
@@ -27,9 +27,10 @@ constexpr int kMaxStepBytes = 8 * 34;
 
 // The activations of one row of x for one step.
 struct StepInput {
-  const std::int8_t* values;  // 256
-  const float* scales;        // 8
-  const std::int32_t* sums;   // 8
+  const std::int8_t* high;   // 256
+  const std::int8_t* low;    // 256
+  const float* scales;       // 8
+  const std::int32_t* sums;  // 8
 };
 
 // What a weight type T declares, and the defaults.
@@ -60,6 +61,11 @@ VT_INLINE __m256i GroupSums(const __m256i* z) {
   const __m256i b = PairSums<kPack>(PairSums<kPack>(z[4], z[5]), PairSums<kPack>(z[6], z[7]));
   return _mm256_add_epi32(_mm256_permute2x128_si256(a, b, 0x20),
                           _mm256_permute2x128_si256(a, b, 0x31));
+}
+
+// 128 * high + low
+VT_INLINE __m256i JoinDigits(__m256i high, __m256i low) {
+  return _mm256_add_epi32(_mm256_slli_epi32(high, 7), low);
 }
 
 template <int kOffset>
@@ -97,13 +103,15 @@ struct Tile {
     tile.min = _mm256_and_ps(tile.min, keep);
   }
 
+  // The group sums of the products of one digit with the weights and, of kPairMin, the minimums.
   template <int kGroups>
-  VT_INLINE __m256 Product(const Tile& tile, const StepInput& x) {
+  VT_INLINE void Dots(const Tile& tile, const std::int8_t* digits, __m256i& weights,
+                      __m256i& minimums) {
     const __m256i one = _mm256_set1_epi16(1);
     __m256i z[kStepGroups], y[kStepGroups];
     for (int g = 0; g < kStepGroups; ++g) z[g] = y[g] = _mm256_setzero_si256();
     for (int g = 0; g < kGroups; ++g) {
-      const __m256i a = Load256(x.values + 32 * g);
+      const __m256i a = Load256(digits + 32 * g);
       __m256i pairs;
       if constexpr (T::kSigned) {
         pairs = _mm256_maddubs_epi16(tile.magnitude[g], _mm256_sign_epi8(a, tile.w[g]));
@@ -115,13 +123,22 @@ struct Tile {
         y[g] = _mm256_madd_epi16(_mm256_maddubs_epi16(tile.mins[g], a), one);
       }
     }
-    __m256i dot = GroupSums<T::kPack>(z);
+    weights = GroupSums<T::kPack>(z);
+    minimums = T::kPairMin ? GroupSums<true>(y) : _mm256_setzero_si256();
+  }
+
+  template <int kGroups>
+  VT_INLINE __m256 Product(const Tile& tile, const StepInput& x) {
+    __m256i high_dot, high_sum, low_dot, low_sum;
+    Dots<kGroups>(tile, x.high, high_dot, high_sum);
+    Dots<kGroups>(tile, x.low, low_dot, low_sum);
+    __m256i dot = JoinDigits(high_dot, low_dot);
     const __m256i sums = Load256(x.sums);
     if constexpr (T::kOffset != 0) dot = _mm256_sub_epi32(dot, TimesOffset<T::kOffset>(sums));
     const __m256 t = _mm256_mul_ps(tile.d, _mm256_cvtepi32_ps(dot));
     if constexpr (T::kMin) return _mm256_fmadd_ps(tile.min, _mm256_cvtepi32_ps(sums), t);
     if constexpr (T::kPairMin) {
-      return _mm256_fmadd_ps(tile.min, _mm256_cvtepi32_ps(GroupSums<true>(y)), t);
+      return _mm256_fmadd_ps(tile.min, _mm256_cvtepi32_ps(JoinDigits(high_sum, low_sum)), t);
     }
     return t;
   }
@@ -129,7 +146,8 @@ struct Tile {
 
 // The activations of the last, incomplete step, padded with zeros.
 struct Tail {
-  alignas(32) std::int8_t values[kBlockCols][kStepValues];
+  alignas(32) std::int8_t high[kBlockCols][kStepValues];
+  alignas(32) std::int8_t low[kBlockCols][kStepValues];
   alignas(32) float scales[kBlockCols][kStepGroups];
   alignas(32) std::int32_t sums[kBlockCols][kStepGroups];
 };
@@ -156,10 +174,12 @@ class Q8Matmul {
     if (rest == 0) return;
     for (int c = 0; c < count; ++c) {
       const std::int64_t at = (x0 + c) * groups + first;
-      std::memset(tail.values[c], 0, sizeof(tail.values[c]));
+      std::memset(tail.high[c], 0, sizeof(tail.high[c]));
+      std::memset(tail.low[c], 0, sizeof(tail.low[c]));
       std::memset(tail.scales[c], 0, sizeof(tail.scales[c]));
       std::memset(tail.sums[c], 0, sizeof(tail.sums[c]));
-      std::memcpy(tail.values[c], args.q.values + at * kQ8Group, rest * kQ8Group);
+      std::memcpy(tail.high[c], args.q.high + at * kQ8Group, rest * kQ8Group);
+      std::memcpy(tail.low[c], args.q.low + at * kQ8Group, rest * kQ8Group);
       std::memcpy(tail.scales[c], args.q.scales + at, rest * sizeof(float));
       std::memcpy(tail.sums[c], args.q.sums + at, rest * sizeof(std::int32_t));
     }
@@ -178,7 +198,7 @@ class Q8Matmul {
     Tile<T>::template Unpack<kGroups>(p, tile);
     Tile<T>::ZeroScales(tile, rest);
     for (int c = 0; c < count; ++c) {
-      AddStep<kGroups>(tile, {tail.values[c], tail.scales[c], tail.sums[c]}, sums[c]);
+      AddStep<kGroups>(tile, {tail.high[c], tail.low[c], tail.scales[c], tail.sums[c]}, sums[c]);
     }
   }
 
@@ -199,7 +219,9 @@ class Q8Matmul {
       Tile<T>::template Unpack<8>(row + s * T::kStepBytes, tile);
       for (int c = 0; c < count; ++c) {
         const std::int64_t at = (x0 + c) * groups + s * kStepGroups;
-        AddStep<8>(tile, {args.q.values + at * kQ8Group, args.q.scales + at, args.q.sums + at},
+        AddStep<8>(tile,
+                   {args.q.high + at * kQ8Group, args.q.low + at * kQ8Group, args.q.scales + at,
+                    args.q.sums + at},
                    sums[c]);
       }
     }

@@ -163,10 +163,9 @@ struct PairTile {
     tile.d = Each8(HalfAt(row0 + T::kD), HalfAt(row1 + T::kD));
   }
 
-  template <int kQuads>
-  VT_INLINE __m512 Product(const PairTile& tile, const StepInput& x) {
+  VT_INLINE __m512i Dot(const PairTile& tile, const std::int8_t* digits) {
     __m512i a[2][2];
-    LoadActivations<2>(x.values, a);
+    LoadActivations<2>(digits, a);
     for (int q = 0; q < 2; ++q) {
       for (int h = 0; h < 2; ++h) a[q][h] = _mm512_xor_si512(a[q][h], _mm512_set1_epi8(-128));
     }
@@ -181,7 +180,12 @@ struct PairTile {
         z[2 * row + q] = _mm512_madd_epi16(_mm512_packs_epi32(first, second), tile.scales[row][q]);
       }
     }
-    const __m512i dot = GroupOrder(QuadSums<SumSize::kLarge>(z));
+    return QuadSums<SumSize::kLarge>(z);
+  }
+
+  template <int kQuads>
+  VT_INLINE __m512 Product(const PairTile& tile, const StepInput& x) {
+    const __m512i dot = GroupOrder(JoinDigits(Dot(tile, x.high), Dot(tile, x.low)));
     return _mm512_mul_ps(tile.d, _mm512_cvtepi32_ps(dot));
   }
 };
@@ -269,10 +273,11 @@ struct Q2KTile {
     tile.min = _mm512_xor_ps(Each8(HalfAt(row0 + 82), HalfAt(row1 + 82)), _mm512_set1_ps(-0.0f));
   }
 
-  template <int kQuads>
-  VT_INLINE __m512 Product(const Q2KTile& tile, const StepInput& x) {
+  // The group sums of the products of one digit with the weights, and with the minimums.
+  VT_INLINE void Dots(const Q2KTile& tile, const std::int8_t* digits, __m512i& weights,
+                      __m512i& minimums) {
     __m512i a[2][2];
-    LoadActivations<2>(x.values, a);
+    LoadActivations<2>(digits, a);
     __m512i z[4], y[4];
     for (int row = 0; row < 2; ++row) {
       for (int q = 0; q < 2; ++q) {
@@ -286,8 +291,17 @@ struct Q2KTile {
         y[2 * row + q] = sum;
       }
     }
-    const __m512i dot = GroupOrder(QuadSums<SumSize::kLarge>(z));
-    const __m512i sum = GroupOrder(QuadSums<SumSize::kSmall>(y));
+    weights = QuadSums<SumSize::kLarge>(z);
+    minimums = QuadSums<SumSize::kSmall>(y);
+  }
+
+  template <int kQuads>
+  VT_INLINE __m512 Product(const Q2KTile& tile, const StepInput& x) {
+    __m512i high_dot, high_sum, low_dot, low_sum;
+    Dots(tile, x.high, high_dot, high_sum);
+    Dots(tile, x.low, low_dot, low_sum);
+    const __m512i dot = GroupOrder(JoinDigits(high_dot, low_dot));
+    const __m512i sum = GroupOrder(JoinDigits(high_sum, low_sum));
     return _mm512_fmadd_ps(tile.min, _mm512_cvtepi32_ps(sum),
                            _mm512_mul_ps(tile.d, _mm512_cvtepi32_ps(dot)));
   }

@@ -1,4 +1,4 @@
-// Matmul with 8-bit activations on AVX-512 VNNI: the part that all weight types share.
+// Matmul with 15-bit activations on AVX-512 VNNI: the part that all weight types share.
 //
 // Work goes in steps of 8 groups (256 values) of two rows of w, which fill 16 float lanes: groups
 // 0-7 of the first row, then of the second. A row's 8 groups are held as two quads of 4 groups,
@@ -37,9 +37,10 @@ enum class SumSize { kSmall, kMedium, kLarge };
 
 // The activations of one row of x for one step.
 struct StepInput {
-  const std::int8_t* values;  // 256
-  const float* scales;        // 8
-  const std::int32_t* sums;   // 8
+  const std::int8_t* high;   // 256
+  const std::int8_t* low;    // 256
+  const float* scales;       // 8
+  const std::int32_t* sums;  // 8
 };
 
 VT_INLINE __m512i Load512(const void* p) { return _mm512_loadu_si512(p); }
@@ -90,6 +91,11 @@ VT_INLINE __m512i GroupOrder(__m512i sums) {
   return _mm512_permutexvar_epi32(from, sums);
 }
 
+// 128 * high + low
+VT_INLINE __m512i JoinDigits(__m512i high, __m512i low) {
+  return _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
+}
+
 VT_INLINE __m512i TwiceI(const std::int32_t* p) { return _mm512_broadcast_i64x4(Load256(p)); }
 VT_INLINE __m512 TwiceF(const float* p) {
   return _mm512_castsi512_ps(_mm512_broadcast_i64x4(Load256(p)));
@@ -127,10 +133,11 @@ struct PlainTile {
     tile.min = _mm512_maskz_mov_ps(keep, tile.min);
   }
 
+  // The group sums of the products with one digit.
   template <int kQuads>
-  VT_INLINE __m512 Product(const PlainTile& tile, const StepInput& x) {
+  VT_INLINE __m512i Dot(const PlainTile& tile, const std::int8_t* digits) {
     __m512i a[2][2];
-    LoadActivations<kQuads>(x.values, a);
+    LoadActivations<kQuads>(digits, a);
     __m512i z[4];
     for (int j = 0; j < 4; ++j) z[j] = _mm512_setzero_si512();
     for (int row = 0; row < 2; ++row) {
@@ -140,7 +147,12 @@ struct PlainTile {
         sum = _mm512_dpbusd_epi32(sum, tile.w[row][q][1], a[q][1]);
       }
     }
-    __m512i dot = GroupOrder(QuadSums<T::kSize>(z));
+    return QuadSums<T::kSize>(z);
+  }
+
+  template <int kQuads>
+  VT_INLINE __m512 Product(const PlainTile& tile, const StepInput& x) {
+    __m512i dot = GroupOrder(JoinDigits(Dot<kQuads>(tile, x.high), Dot<kQuads>(tile, x.low)));
     if constexpr (T::kOffset != 0) {
       dot = _mm512_sub_epi32(dot, TimesOffset<T::kOffset>(TwiceI(x.sums)));
     }
@@ -152,7 +164,8 @@ struct PlainTile {
 
 // The activations of the last, incomplete step, padded with zeros.
 struct Tail {
-  alignas(64) std::int8_t values[kBlockCols][kStepValues];
+  alignas(64) std::int8_t high[kBlockCols][kStepValues];
+  alignas(64) std::int8_t low[kBlockCols][kStepValues];
   alignas(64) float scales[kBlockCols][kStepGroups];
   alignas(64) std::int32_t sums[kBlockCols][kStepGroups];
 };
@@ -179,10 +192,12 @@ class Q8Matmul {
     if (rest == 0) return;
     for (int c = 0; c < count; ++c) {
       const std::int64_t at = (x0 + c) * groups + first;
-      std::memset(tail.values[c], 0, sizeof(tail.values[c]));
+      std::memset(tail.high[c], 0, sizeof(tail.high[c]));
+      std::memset(tail.low[c], 0, sizeof(tail.low[c]));
       std::memset(tail.scales[c], 0, sizeof(tail.scales[c]));
       std::memset(tail.sums[c], 0, sizeof(tail.sums[c]));
-      std::memcpy(tail.values[c], args.q.values + at * kQ8Group, rest * kQ8Group);
+      std::memcpy(tail.high[c], args.q.high + at * kQ8Group, rest * kQ8Group);
+      std::memcpy(tail.low[c], args.q.low + at * kQ8Group, rest * kQ8Group);
       std::memcpy(tail.scales[c], args.q.scales + at, rest * sizeof(float));
       std::memcpy(tail.sums[c], args.q.sums + at, rest * sizeof(std::int32_t));
     }
@@ -201,7 +216,7 @@ class Q8Matmul {
     Tile::template Unpack<kQuads>(row0, row1, tile);
     Tile::ZeroScales(tile, static_cast<__mmask16>(((1u << rest) - 1u) * 0x101u));
     for (int c = 0; c < count; ++c) {
-      AddStep<kQuads>(tile, {tail.values[c], tail.scales[c], tail.sums[c]}, sums[c]);
+      AddStep<kQuads>(tile, {tail.high[c], tail.low[c], tail.scales[c], tail.sums[c]}, sums[c]);
     }
   }
 
@@ -235,7 +250,9 @@ class Q8Matmul {
       Tile::template Unpack<2>(row0 + s * T::kStepBytes, row1 + s * T::kStepBytes, tile);
       for (int c = 0; c < count; ++c) {
         const std::int64_t at = (x0 + c) * groups + s * kStepGroups;
-        AddStep<2>(tile, {args.q.values + at * kQ8Group, args.q.scales + at, args.q.sums + at},
+        AddStep<2>(tile,
+                   {args.q.high + at * kQ8Group, args.q.low + at * kQ8Group, args.q.scales + at,
+                    args.q.sums + at},
                    sums[c]);
       }
     }

@@ -1,4 +1,4 @@
-// The specification of a matmul with 8-bit activations: what one group of 32 weights contributes.
+// The specification of a matmul with 15-bit activations: what one group of 32 weights contributes.
 //
 // Every weight type reads as 32 small integers w[i] and a few scales. With dot = sum w[i] a[i] over
 // the group, dot0 and dot1 the same over its first and last 16, and likewise sum, sum0, sum1 of the
@@ -7,7 +7,8 @@
 //   kMin      t = fma(min, sum, d * dot)
 //   kPairs    t = d * (scale0 * dot0 + scale1 * dot1)
 //   kPairMin  t = fma(min, min0 * sum0 + min1 * sum1, d * (scale0 * dot0 + scale1 * dot1))
-// with integers converted to f32 (they are below 2^24, hence exact) and each * rounded.
+// with the integers, which fit 32 bits, converted to f32 (round to nearest even), and each *
+// rounded.
 #pragma once
 
 #include <cstdint>
@@ -198,13 +199,15 @@ inline Q8Group UnpackGroup(DType type, const std::uint8_t* row, std::int64_t g) 
 }
 
 // t for the activations of the same group.
-inline float GroupProduct(Q8Form form, const Q8Group& group, const std::int8_t* a) {
+inline float GroupProduct(Q8Form form, const Q8Group& group, const std::int8_t* high,
+                          const std::int8_t* low) {
   int dot[2] = {0, 0};
   int sum[2] = {0, 0};
   for (int h = 0; h < 2; ++h) {
     for (int i = 16 * h; i < 16 * h + 16; ++i) {
-      dot[h] += group.w[i] * a[i];
-      sum[h] += a[i];
+      const int a = 128 * high[i] + low[i];
+      dot[h] += group.w[i] * a;
+      sum[h] += a;
     }
   }
   const float main =

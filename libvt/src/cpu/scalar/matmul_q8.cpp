@@ -23,7 +23,8 @@ void OneRow(const MatmulArgs& args, const MatmulShare& share, std::int64_t r, st
     for (int c = 0; c < count; ++c) {
       const std::int64_t at = (x0 + c) * groups + g;
       float& sum = sums[c][g % kSums];
-      const float t = GroupProduct(form, group, args.q.values + at * kQ8Group);
+      const float t =
+          GroupProduct(form, group, args.q.high + at * kQ8Group, args.q.low + at * kQ8Group);
       sum = __builtin_fmaf(t, args.q.scales[at], sum);
     }
   }
