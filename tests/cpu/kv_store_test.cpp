@@ -91,7 +91,7 @@ TEST(KvStoreTest, Q8MatchesTheFileFormat) {
 
 // Halves round away from zero, the float below a half does not; zeros and values that are not
 // finite.
-TEST(KvStoreTest, Q8Edges) {
+TEST(KvStoreTest, Q15Edges) {
   std::vector<float> x(5 * 32, 0.0f);
   const float first[] = {127.0f, 0.5f, -0.5f, 0.49999997f, 1.5f, -2.5f, 126.5f, -126.5f, -127.0f};
   std::copy(std::begin(first), std::end(first), x.begin());

@@ -17,10 +17,10 @@ class Problem {
           unsigned seed = 1)
       : w_(n * RowBytesOf(type, k)),
         x_(m * k),
-        high_(act == ActType::kQ8 ? m * k : 0),
-        low_(act == ActType::kQ8 ? m * k : 0),
-        scales_(act == ActType::kQ8 ? m * k / 32 : 0),
-        sums_(act == ActType::kQ8 ? m * k / 32 : 0),
+        high_(act == ActType::kQ15 ? m * k : 0),
+        low_(act == ActType::kQ15 ? m * k : 0),
+        scales_(act == ActType::kQ15 ? m * k / 32 : 0),
+        sums_(act == ActType::kQ15 ? m * k / 32 : 0),
         bias_(n) {
     test::Random random(seed);
     test::FillWeights(type, n, k, w_.data(), random);
@@ -29,7 +29,7 @@ class Problem {
     args_.w = {.type = type, .rows = n, .cols = k, .data = w_.data()};
     args_.act = act;
     args_.m = m;
-    if (act == ActType::kQ8) {
+    if (act == ActType::kQ15) {
       args_.q = {high_.data(), low_.data(), scales_.data(), sums_.data()};
       Quantize();
     } else {
@@ -48,7 +48,7 @@ class Problem {
   void UseBias() { args_.bias = bias_.data(); }
   void Quantize() {
     const QuantizeArgs q{.x = x_.data(), .out = args_.q, .rows = args_.m, .cols = args_.w.cols};
-    test::RunParts(test::Reference<QuantizeArgs>("cpu.scalar.q8"), q, 1);
+    test::RunParts(test::Reference<QuantizeArgs>("cpu.scalar.q15"), q, 1);
   }
 
   // The result of a kernel; with accumulate, on top of 0, 0.25, 0.5, ...
@@ -62,12 +62,12 @@ class Problem {
   }
 
   const Kernel<MatmulArgs>& Scalar() const {
-    return test::Reference<MatmulArgs>(args_.act == ActType::kQ8 ? "cpu.scalar.q8"
-                                                                 : "cpu.scalar.f32");
+    return test::Reference<MatmulArgs>(args_.act == ActType::kQ15 ? "cpu.scalar.q15"
+                                                                  : "cpu.scalar.f32");
   }
 
   std::string Name() const {
-    return std::string(NameOf(args_.w.type)) + (args_.act == ActType::kQ8 ? " q8" : " f32") +
+    return std::string(NameOf(args_.w.type)) + (args_.act == ActType::kQ15 ? " q15" : " f32") +
            " n " + std::to_string(args_.w.rows) + " m " + std::to_string(args_.m) + " k " +
            std::to_string(args_.w.cols);
   }
@@ -119,14 +119,14 @@ std::vector<std::int64_t> Lengths(DType type) {
   return {256, 512, 768};
 }
 
-TEST(MatmulTest, Q8KernelsAgreeBitForBit) {
-  for (const DType type : kQ8WeightTypes) {
+TEST(MatmulTest, Q15KernelsAgreeBitForBit) {
+  for (const DType type : kQ15WeightTypes) {
     for (const std::int64_t k : Lengths(type)) {
       for (std::int64_t n = 0; n <= 17; ++n) {
         for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 7, 8, 9, 33}) {
           // The long way only where n or m is small: the rest adds time, no new path.
           if (n > 5 && m > 5 && k > 300) continue;
-          Problem problem(type, ActType::kQ8, n, m, k);
+          Problem problem(type, ActType::kQ15, n, m, k);
           ExpectKernelsAgree(problem);
           if (HasFatalFailure()) return;
         }
@@ -154,8 +154,8 @@ TEST(MatmulTest, F32KernelsAgreeBitForBit) {
 
 TEST(MatmulTest, PartsBiasAndAccumulateAgree) {
   for (const DType type : test::WeightTypes()) {
-    for (const ActType act : {ActType::kF32, ActType::kQ8}) {
-      if (act == ActType::kQ8 && !HasQ8Form(type)) continue;
+    for (const ActType act : {ActType::kF32, ActType::kQ15}) {
+      if (act == ActType::kQ15 && !HasQ15Form(type)) continue;
       for (const std::int64_t m : {1, 3}) {
         Problem problem(type, act, 83, m, 256);
         problem.UseBias();
@@ -189,7 +189,7 @@ TEST(MatmulTest, RowsOfXDoNotAffectEachOther) {
       for (std::int64_t r = 0; r < 37; ++r) {
         Guarded<float> out(20);
         one.out = out.data();
-        if (act == ActType::kQ8) {
+        if (act == ActType::kQ15) {
           one.q = {all.high() + r * 512, all.low() + r * 512, all.scales() + r * 16,
                    all.sums() + r * 16};
         } else {
@@ -212,8 +212,8 @@ TEST(MatmulTest, ScalarKernelsAreCloseToDouble) {
   constexpr double kEpsilon = 0x1p-24;
   constexpr std::int64_t kN = 6, kM = 3;
   for (const DType type : test::WeightTypes()) {
-    for (const ActType act : {ActType::kF32, ActType::kQ8}) {
-      if (act == ActType::kQ8 && !HasQ8Form(type)) continue;
+    for (const ActType act : {ActType::kF32, ActType::kQ15}) {
+      if (act == ActType::kQ15 && !HasQ15Form(type)) continue;
       std::vector<std::int64_t> lengths = Lengths(type);
       lengths.push_back(4864);
       for (const std::int64_t k : lengths) {
@@ -230,14 +230,14 @@ TEST(MatmulTest, ScalarKernelsAreCloseToDouble) {
             double want = 0, magnitude = 0;
             for (std::int64_t i = 0; i < k; ++i) {
               const std::int64_t at = m * k + i;
-              const double a = act == ActType::kQ8
+              const double a = act == ActType::kQ15
                                    ? (128.0 * problem.high()[at] + problem.low()[at]) *
                                          double(problem.scales()[at / 32])
                                    : double(problem.x()[at]);
               want += double(w[static_cast<std::size_t>(i)]) * a;
               magnitude += std::fabs(a);
             }
-            const double terms = act == ActType::kQ8 ? double(k) / 256 : double(k) / 16;
+            const double terms = act == ActType::kQ15 ? double(k) / 256 : double(k) / 16;
             const double limit = kEpsilon * (terms + 12) * 4 * largest * magnitude;
             const double value = double(got[static_cast<std::size_t>(m * kN + n)]);
             EXPECT_LE(std::fabs(value - want), limit)
@@ -268,11 +268,11 @@ TEST(MatmulTest, DecodedWeightsGiveTheSameBitsAsF32Weights) {
 
 // Activations and weights at their limits, where 16-bit sums would overflow if they could.
 TEST(MatmulTest, ExtremeIntegersStayExact) {
-  for (const DType type : kQ8WeightTypes) {
+  for (const DType type : kQ15WeightTypes) {
     const std::vector<int> halves = test::HalfOffsets(type);
     for (const int byte : {0x00, 0x7f, 0x80, 0x81, 0xff}) {
       for (const int pattern : {0, 1, 2}) {
-        Problem problem(type, ActType::kQ8, 4, 3, 512);
+        Problem problem(type, ActType::kQ15, 4, 3, 512);
         const DTypeInfo& info = InfoOf(type);
         const std::size_t bytes = 4 * RowBytes(type, 512);
         std::memset(problem.weights(), byte, bytes);
@@ -302,12 +302,12 @@ TEST(MatmulTest, NotANumberAndInfinityReachEveryOutputOfTheirRow) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const DType type : test::WeightTypes()) {
-      for (const ActType act : {ActType::kF32, ActType::kQ8}) {
-        if (act == ActType::kQ8 && !HasQ8Form(type)) continue;
+      for (const ActType act : {ActType::kF32, ActType::kQ15}) {
+        if (act == ActType::kQ15 && !HasQ15Form(type)) continue;
         const std::int64_t k = InfoOf(type).block == 32 ? 320 : 512;
         Problem problem(type, act, 9, 3, k);
         problem.x()[k + k - 3] = bad;
-        if (act == ActType::kQ8) problem.Quantize();
+        if (act == ActType::kQ15) problem.Quantize();
         for (const auto* kernel : test::Usable(problem.args())) {
           const std::vector<float> got = problem.Run(*kernel);
           for (std::size_t i = 0; i < got.size(); ++i) {
@@ -325,11 +325,11 @@ TEST(MatmulTest, NotANumberAndInfinityReachEveryOutputOfTheirRow) {
 
 // A kernel may read into the next row's blocks, but nothing of them may show.
 TEST(MatmulTest, ABadScaleStaysInItsRow) {
-  for (const DType type : kQ8WeightTypes) {
+  for (const DType type : kQ15WeightTypes) {
     // 1 and 6 groups past the last whole step.
     for (const std::int64_t k : InfoOf(type).block == 32 ? std::vector<std::int64_t>{288, 448}
                                                          : std::vector<std::int64_t>{512}) {
-      Problem problem(type, ActType::kQ8, 4, 2, k);
+      Problem problem(type, ActType::kQ15, 4, 2, k);
       const auto row_bytes = RowBytes(type, static_cast<std::uint64_t>(k));
       std::uint8_t* row = problem.weights() + 2 * row_bytes;
       const std::uint16_t nan = 0x7e00;
@@ -349,19 +349,19 @@ TEST(MatmulTest, ABadScaleStaysInItsRow) {
 
 TEST(MatmulTest, ReasonsNameWhatIsNotTaken) {
   MatmulArgs args;
-  args.act = ActType::kQ8;
+  args.act = ActType::kQ15;
   args.w = {.type = DType::kIQ1_S, .rows = 4, .cols = 256};
   for (const auto& kernel : test::MatmulKernels().Rows<MatmulArgs>()) {
     const std::string reason = kernel.supports(args).reason;
-    if (kernel.name.ends_with("q8")) {
+    if (kernel.name.ends_with("q15")) {
       EXPECT_NE(reason.find("iq1_s"), std::string::npos) << reason;
       EXPECT_NE(reason.find("q4_0"), std::string::npos) << reason;
     } else {
-      EXPECT_NE(reason.find("q8"), std::string::npos) << reason;
+      EXPECT_NE(reason.find("q15"), std::string::npos) << reason;
     }
   }
   args.w = {.type = DType::kQ4_K, .rows = 4, .cols = 96};
-  EXPECT_NE(test::Reference<MatmulArgs>("cpu.scalar.q8").supports(args).reason.find("96"),
+  EXPECT_NE(test::Reference<MatmulArgs>("cpu.scalar.q15").supports(args).reason.find("96"),
             std::string::npos);
   EXPECT_TRUE(test::Usable(args).empty());
 }
@@ -369,23 +369,23 @@ TEST(MatmulTest, ReasonsNameWhatIsNotTaken) {
 TEST(MatmulTest, TheWidestInstructionSetIsChosen) {
   const struct {
     std::uint32_t features;
-    const char* q8;
+    const char* q15;
     const char* f32;
   } cases[] = {
-      {0, "cpu.scalar.q8", "cpu.scalar.f32"},
-      {kFeatureAvx2, "cpu.avx2.q8", "cpu.avx2.f32"},
-      {kFeatureAvx2 | kFeatureAvx512, "cpu.avx2.q8", "cpu.avx512.f32"},
-      {kFeatureAvx2 | kFeatureAvx512 | kFeatureAvx512Vnni, "cpu.avx512vnni.q8", "cpu.avx512.f32"},
+      {0, "cpu.scalar.q15", "cpu.scalar.f32"},
+      {kFeatureAvx2, "cpu.avx2.q15", "cpu.avx2.f32"},
+      {kFeatureAvx2 | kFeatureAvx512, "cpu.avx2.q15", "cpu.avx512.f32"},
+      {kFeatureAvx2 | kFeatureAvx512 | kFeatureAvx512Vnni, "cpu.avx512vnni.q15", "cpu.avx512.f32"},
   };
   for (const auto& expected : cases) {
     DeviceInfo device;
     device.features = expected.features;
     MatmulArgs args;
     args.w = {.type = DType::kQ4_K, .rows = 4, .cols = 256};
-    args.act = ActType::kQ8;
-    auto q8 = Resolve(test::MatmulKernels(), device, args);
-    ASSERT_TRUE(q8.ok());
-    EXPECT_EQ((*q8)->name, expected.q8);
+    args.act = ActType::kQ15;
+    auto q15 = Resolve(test::MatmulKernels(), device, args);
+    ASSERT_TRUE(q15.ok());
+    EXPECT_EQ((*q15)->name, expected.q15);
     args.act = ActType::kF32;
     auto f32 = Resolve(test::MatmulKernels(), device, args);
     ASSERT_TRUE(f32.ok());
@@ -394,16 +394,16 @@ TEST(MatmulTest, TheWidestInstructionSetIsChosen) {
 }
 
 TEST(MatmulPolicyTest, EightBitsWhereTheTypeHasThemUnlessExact) {
-  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, false), ActType::kQ8);
+  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, false), ActType::kQ15);
   EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, true), ActType::kF32);
   EXPECT_EQ(MatmulActType(DType::kF16, 256, false), ActType::kF32);
   EXPECT_EQ(MatmulActType(DType::kIQ1_S, 256, false), ActType::kF32);
-  for (const DType type : kQ8WeightTypes) {
+  for (const DType type : kQ15WeightTypes) {
     MatmulArgs args;
     args.w = {.type = type, .rows = 1, .cols = 256};
     args.act = MatmulActType(type, 256, false);
-    EXPECT_EQ(args.act, ActType::kQ8);
-    EXPECT_TRUE(test::Reference<MatmulArgs>("cpu.scalar.q8").supports(args).yes);
+    EXPECT_EQ(args.act, ActType::kQ15);
+    EXPECT_TRUE(test::Reference<MatmulArgs>("cpu.scalar.q15").supports(args).yes);
   }
 }
 

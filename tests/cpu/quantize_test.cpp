@@ -12,7 +12,7 @@ using test::Guarded;
 struct Quantized {
   explicit Quantized(std::int64_t count)
       : high(count), low(count), scales(count / 32), sums(count / 32) {}
-  Q8Rows Rows() const { return {high.data(), low.data(), scales.data(), sums.data()}; }
+  Q15Rows Rows() const { return {high.data(), low.data(), scales.data(), sums.data()}; }
   int Value(std::int64_t i) const { return 128 * high[i] + low[i]; }
   Guarded<std::int8_t> high;
   Guarded<std::int8_t> low;
@@ -34,7 +34,7 @@ TEST(QuantizeTest, ValuesAreNearestMultiplesOfTheScale) {
     x[i] = random.Uniform(-4, 4) * (i / 32 % 2 ? 1e-6f : 1e6f);
   }
   Quantized q(x.size());
-  Quantize("cpu.scalar.q8", x.data(), 3, kCols, q);
+  Quantize("cpu.scalar.q15", x.data(), 3, kCols, q);
   for (std::int64_t g = 0; g < x.size() / 32; ++g) {
     float largest = 0;
     int sum = 0;
@@ -58,7 +58,7 @@ TEST(QuantizeTest, RoundsHalfToEven) {
   for (int i = 0; i < 32; ++i) x[i] = static_cast<float>(i) - 15.5f;
   x[0] = 16256.0f;  // scale 1
   Quantized q(32);
-  Quantize("cpu.scalar.q8", x.data(), 1, 32, q);
+  Quantize("cpu.scalar.q15", x.data(), 1, 32, q);
   EXPECT_EQ(q.scales[0], 1.0f);
   for (int i = 1; i < 32; ++i) EXPECT_EQ(q.Value(i), std::nearbyint(x[i])) << x[i];
 }
@@ -74,7 +74,7 @@ TEST(QuantizeTest, SpecialValues) {
       for (int i = 0; i < 64; ++i) x[i] = i < 32 ? 0.0f : 1.0f;
       x[at] = special;
       Quantized q(64);
-      Quantize("cpu.scalar.q8", x.data(), 1, 64, q);
+      Quantize("cpu.scalar.q15", x.data(), 1, 64, q);
       EXPECT_EQ(q.scales[1], 1.0f / 16256.0f);
       EXPECT_EQ(q.Value(63), 16256);
       if (!std::isfinite(special)) {
@@ -102,7 +102,7 @@ TEST(QuantizeTest, EveryKernelAndPartCountAgrees) {
       if (rows > 1) x[40] = std::numeric_limits<float>::quiet_NaN();
       if (rows > 1) x[cols] = std::numeric_limits<float>::infinity();
       Quantized want(x.size());
-      Quantize("cpu.scalar.q8", x.data(), rows, cols, want);
+      Quantize("cpu.scalar.q15", x.data(), rows, cols, want);
       QuantizeArgs args{.x = x.data(), .out = {}, .rows = rows, .cols = cols};
       for (const auto* kernel : test::Usable(args)) {
         for (const int parts : {1, 2, 3, 8}) {

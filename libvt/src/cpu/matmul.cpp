@@ -39,25 +39,25 @@ Support CheckWeight(const Weight& w) {
 Support SupportsEmbed(const EmbedArgs& args) { return CheckWeight(args.table); }
 
 Support SupportsQuantize(const QuantizeArgs& args) {
-  if (args.cols % kQ8Group != 0) {
+  if (args.cols % kQ15Group != 0) {
     return No("columns must be a multiple of 32, seen " + std::to_string(args.cols));
   }
   return {};
 }
 
 Support SupportsF32(const MatmulArgs& args) {
-  if (args.act != ActType::kF32) return No("takes f32 activations, seen q8");
+  if (args.act != ActType::kF32) return No("takes f32 activations, seen q15");
   return CheckWeight(args.w);
 }
 
-Support SupportsQ8(const MatmulArgs& args) {
-  if (args.act != ActType::kQ8) return No("takes q8 activations, seen f32");
-  if (!HasQ8Form(args.w.type)) {
+Support SupportsQ15(const MatmulArgs& args) {
+  if (args.act != ActType::kQ15) return No("takes q15 activations, seen f32");
+  if (!HasQ15Form(args.w.type)) {
     std::string names;
-    for (const DType type : kQ8WeightTypes) {
+    for (const DType type : kQ15WeightTypes) {
       names += (names.empty() ? "" : ", ") + std::string(NameOf(type));
     }
-    return No("q8 activations are taken for " + names + "; seen " +
+    return No("q15 activations are taken for " + names + "; seen " +
               std::string(NameOf(args.w.type)));
   }
   return CheckWeight(args.w);
@@ -78,7 +78,7 @@ void RunEmbed(const EmbedArgs& args, Part part) {
 
 template <QuantizeGroupsFn kGroups>
 void RunQuantize(const QuantizeArgs& args, Part part) {
-  const Range groups = Share(args.rows * (args.cols / kQ8Group), part);
+  const Range groups = Share(args.rows * (args.cols / kQ15Group), part);
   if (groups.begin < groups.end) kGroups(args, groups);
 }
 
@@ -140,17 +140,17 @@ void RegisterCpuMatmul(Registry& registry) {
   registry.Add(EmbedRow<EmbedAvx2>("cpu.avx2.f32", kNat, 10, kFeatureAvx2));
   registry.Add(EmbedRow<EmbedAvx512>("cpu.avx512.f32", kNat, 20, kFeatureAvx512));
 
-  registry.Add(QuantizeRow<QuantizeScalar>("cpu.scalar.q8", kRef, 0, 0));
-  registry.Add(QuantizeRow<QuantizeAvx2>("cpu.avx2.q8", kNat, 10, kFeatureAvx2));
-  registry.Add(QuantizeRow<QuantizeAvx512>("cpu.avx512.q8", kNat, 20, kFeatureAvx512));
+  registry.Add(QuantizeRow<QuantizeScalar>("cpu.scalar.q15", kRef, 0, 0));
+  registry.Add(QuantizeRow<QuantizeAvx2>("cpu.avx2.q15", kNat, 10, kFeatureAvx2));
+  registry.Add(QuantizeRow<QuantizeAvx512>("cpu.avx512.q15", kNat, 20, kFeatureAvx512));
 
   registry.Add(MatmulRow<MatmulF32Scalar>("cpu.scalar.f32", kRef, 0, 0, SupportsF32));
   registry.Add(MatmulRow<MatmulF32Avx2>("cpu.avx2.f32", kNat, 10, kFeatureAvx2, SupportsF32));
   registry.Add(MatmulRow<MatmulF32Avx512>("cpu.avx512.f32", kNat, 20, kFeatureAvx512, SupportsF32));
-  registry.Add(MatmulRow<MatmulQ8Scalar>("cpu.scalar.q8", kRef, 0, 0, SupportsQ8));
-  registry.Add(MatmulRow<MatmulQ8Avx2>("cpu.avx2.q8", kNat, 10, kFeatureAvx2, SupportsQ8));
-  registry.Add(
-      MatmulRow<MatmulQ8Avx512Vnni>("cpu.avx512vnni.q8", kNat, 30, kFeatureAvx512Vnni, SupportsQ8));
+  registry.Add(MatmulRow<MatmulQ15Scalar>("cpu.scalar.q15", kRef, 0, 0, SupportsQ15));
+  registry.Add(MatmulRow<MatmulQ15Avx2>("cpu.avx2.q15", kNat, 10, kFeatureAvx2, SupportsQ15));
+  registry.Add(MatmulRow<MatmulQ15Avx512Vnni>("cpu.avx512vnni.q15", kNat, 30, kFeatureAvx512Vnni,
+                                              SupportsQ15));
 }
 
 }  // namespace vt

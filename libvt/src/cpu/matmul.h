@@ -3,8 +3,8 @@
 //
 // Order of additions, the same for every instruction set, share and number of rows:
 // - f32 activations: the dot product of cpu/generic/vec16.h over the decoded weights.
-// - q8 activations: a row is cut into groups of 32. The integer products of a group are summed
-//   exactly, in whatever order; cpu/generic/q8_group.h says how a group's sum becomes the float t.
+// - q15 activations: a row is cut into groups of 32. The integer products of a group are summed
+//   exactly, in whatever order; cpu/generic/q15_group.h says how a group's sum becomes the float t.
 //   Group g adds to lane g % 8: lane = fma(t, activation scale, lane). Groups that would complete
 //   the last eight count as t = 0 with scale 0. The lanes are folded by halves (lane i with lane
 //   i + 4, then i + 2, i + 1).
@@ -43,8 +43,8 @@ void MatmulF32Scalar(const MatmulArgs& args, const MatmulShare& share);
 void MatmulF32Avx2(const MatmulArgs& args, const MatmulShare& share);
 void MatmulF32Avx512(const MatmulArgs& args, const MatmulShare& share);
 
-void MatmulQ8Scalar(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ8Avx2(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ8Avx512Vnni(const MatmulArgs& args, const MatmulShare& share);
+void MatmulQ15Scalar(const MatmulArgs& args, const MatmulShare& share);
+void MatmulQ15Avx2(const MatmulArgs& args, const MatmulShare& share);
+void MatmulQ15Avx512Vnni(const MatmulArgs& args, const MatmulShare& share);
 
 }  // namespace vt

@@ -86,7 +86,7 @@ Status Pass::Matmul(Operand& in, const LinearWeights& w, float* out, bool accumu
                   .bias = w.bias,
                   .accumulate = accumulate,
                   .out = out};
-  if (args.act == ActType::kQ8 && !in.quantized) {
+  if (args.act == ActType::kQ15 && !in.quantized) {
     VT_RETURN_IF_ERROR(
         ops_.Run(QuantizeArgs{.x = in.x, .out = b_.quantized, .rows = rows_, .cols = in.cols}));
     in.quantized = true;

@@ -93,7 +93,7 @@ inline OpOutput OutputOf(const EmbedArgs& a) { return {a.out, a.rows * a.table.c
 inline OpOutput OutputOf(const RmsNormArgs& a) { return {a.out, a.rows * a.cols}; }
 inline OpOutput OutputOf(const LayerNormArgs& a) { return {a.out, a.rows * a.cols}; }
 inline OpOutput OutputOf(const QuantizeArgs& a) {
-  return {a.out.scales, a.rows * (a.cols / kQ8Group)};
+  return {a.out.scales, a.rows * (a.cols / kQ15Group)};
 }
 inline OpOutput OutputOf(const MatmulArgs& a) { return {a.out, a.m * a.w.rows}; }
 inline OpOutput OutputOf(const RopeTableArgs& a) { return {a.table, a.rows * 2 * a.pairs}; }

@@ -34,8 +34,8 @@ Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec&
   b.up = a.TakeArray<float>(s.tokens * s.ffn);
   b.quantized.high = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
   b.quantized.low = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
-  b.quantized.scales = a.TakeArray<float>(s.tokens * (s.quantized / kQ8Group));
-  b.quantized.sums = a.TakeArray<std::int32_t>(s.tokens * (s.quantized / kQ8Group));
+  b.quantized.scales = a.TakeArray<float>(s.tokens * (s.quantized / kQ15Group));
+  b.quantized.sums = a.TakeArray<std::int32_t>(s.tokens * (s.quantized / kQ15Group));
   auto* tables = a.TakeArray<float>(s.tokens * s.rope_values);
   for (const RopeSpec& rope : spec.ropes) {
     b.rope_tables.push_back(tables);

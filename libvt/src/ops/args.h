@@ -27,8 +27,8 @@ struct Weight {
 // [-16256, 16256], held as two signed digits: q = 128 * high + low, low in [-64, 64]. Dot products
 // of each digit with small whole weights are exact in 32 bits, and so is their sum. sums holds the
 // sum of the 32 q of each group.
-inline constexpr std::int64_t kQ8Group = 32;
-struct Q8Rows {
+inline constexpr std::int64_t kQ15Group = 32;
+struct Q15Rows {
   std::int8_t* high = nullptr;   // [rows, cols]
   std::int8_t* low = nullptr;    // [rows, cols]
   float* scales = nullptr;       // [rows, cols / 32]
@@ -77,19 +77,19 @@ struct LayerNormArgs {
 struct QuantizeArgs {
   static constexpr const char* kOp = "quantize";
   const float* x = nullptr;  // [rows, cols]
-  Q8Rows out;
+  Q15Rows out;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
 };
 
 // out[m, n] = sum_k w[n, k] * x[m, k] (+ bias[n]) (+ out[m, n] when accumulate)
-enum class ActType : std::uint8_t { kF32, kQ8 };
+enum class ActType : std::uint8_t { kF32, kQ15 };
 struct MatmulArgs {
   static constexpr const char* kOp = "matmul";
   Weight w;  // [n, k]
   ActType act = ActType::kF32;
   const float* x = nullptr;  // [m, k] when act is kF32
-  Q8Rows q;                  // [m, k] when act is kQ8
+  Q15Rows q;                  // [m, k] when act is kQ15
   std::int64_t m = 0;
   const float* bias = nullptr;  // [n] or null
   bool accumulate = false;

@@ -2,16 +2,16 @@
 
 namespace vt {
 
-bool HasQ8Form(DType weight) {
-  for (const DType type : kQ8WeightTypes) {
+bool HasQ15Form(DType weight) {
+  for (const DType type : kQ15WeightTypes) {
     if (type == weight) return true;
   }
   return false;
 }
 
 ActType MatmulActType(DType weight, std::int64_t cols, bool exact) {
-  if (exact || cols % kQ8Group != 0 || !HasQ8Form(weight)) return ActType::kF32;
-  return ActType::kQ8;
+  if (exact || cols % kQ15Group != 0 || !HasQ15Form(weight)) return ActType::kF32;
+  return ActType::kQ15;
 }
 
 }  // namespace vt

@@ -9,16 +9,16 @@
 
 namespace vt {
 
-// The weight types that multiply 8-bit activations by integer dot products.
-inline constexpr DType kQ8WeightTypes[] = {
+// The weight types that multiply 15-bit activations by integer dot products.
+inline constexpr DType kQ15WeightTypes[] = {
     DType::kQ4_0,   DType::kQ4_1,   DType::kQ5_0,  DType::kQ5_1, DType::kQ8_0,
     DType::kQ2_K,   DType::kQ3_K,   DType::kQ4_K,  DType::kQ5_K, DType::kQ6_K,
     DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4,
 };
 
-bool HasQ8Form(DType weight);
+bool HasQ15Form(DType weight);
 
-// kF32 when `exact` or where the weight type has no 8-bit form, else kQ8. `cols` is the weight's
+// kF32 when `exact` or where the weight type has no 15-bit form, else kQ15. `cols` is the weight's
 // row length.
 ActType MatmulActType(DType weight, std::int64_t cols, bool exact);
 

@@ -96,7 +96,7 @@ StepSizes MeasureStep(const ModelSpec& spec, const EnginePlan& plan) {
     s.scratch_floats =
         std::max(s.scratch_floats, AttentionScratchFloats(layer.heads, layer.kv_heads, visible));
   }
-  s.quantized = CeilDiv(widest_input, kQ8Group) * kQ8Group;
+  s.quantized = CeilDiv(widest_input, kQ15Group) * kQ15Group;
   for (const RopeSpec& rope : spec.ropes) s.rope_values += rope.dims;
   return s;
 }
@@ -107,8 +107,8 @@ std::uint64_t ActivationBytes(const StepSizes& s) {
        {s.width, s.width, s.width, s.q, s.k, s.v, s.attention, s.ffn, s.ffn}) {
     total += Bytes(s.tokens * columns, sizeof(float));
   }
-  total += 2 * Bytes(s.tokens * s.quantized, 1);               // Q8Rows::high, low
-  total += 2 * Bytes(s.tokens * (s.quantized / kQ8Group), 4);  // scales, sums
+  total += 2 * Bytes(s.tokens * s.quantized, 1);               // Q15Rows::high, low
+  total += 2 * Bytes(s.tokens * (s.quantized / kQ15Group), 4);  // scales, sums
   total += Bytes(s.tokens * s.rope_values, sizeof(float));
   total += 2 * Bytes(s.tokens, sizeof(std::int32_t));         // ids, positions
   total += s.groups * Bytes(s.tokens, sizeof(std::int32_t));  // slots

@@ -31,9 +31,9 @@ template <class V>
 void QuantizeGroups(const QuantizeArgs& args, Range groups) {
   using F = typename V::F;
   for (std::int64_t g = groups.begin; g < groups.end; ++g) {
-    const float* x = args.x + g * kQ8Group;
-    std::int8_t* high = args.out.high + g * kQ8Group;
-    std::int8_t* low = args.out.low + g * kQ8Group;
+    const float* x = args.x + g * kQ15Group;
+    std::int8_t* high = args.out.high + g * kQ15Group;
+    std::int8_t* low = args.out.low + g * kQ15Group;
     const F lo = V::Load(x);
     const F hi = V::Load(x + 16);
     // Zero, or NaN where a value is not finite.
@@ -48,7 +48,7 @@ void QuantizeGroups(const QuantizeArgs& args, Range groups) {
       args.out.scales[g] = largest / kLargest;
       args.out.sums[g] = static_cast<std::int32_t>(V::ReduceAdd(V::Add(q_lo, q_hi)));
     } else {
-      for (int i = 0; i < kQ8Group; ++i) high[i] = low[i] = 0;
+      for (int i = 0; i < kQ15Group; ++i) high[i] = low[i] = 0;
       args.out.scales[g] = poison == 0.0f ? 0.0f : __builtin_nanf("");
       args.out.sums[g] = 0;
     }

@@ -1,6 +1,6 @@
 // Weight types whose blocks hold 256 values: a step is a block.
-#include "cpu/avx2/q8_tile.h"
-#include "cpu/avx2/q8_types.h"
+#include "cpu/avx2/q15_tile.h"
+#include "cpu/avx2/q15_types.h"
 
 namespace vt {
 namespace {
@@ -205,22 +205,22 @@ struct Q6K : TypeDefaults {
 namespace avx2 {
 
 void MatmulQ2K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q2K>::Run(args, share);
+  Q15Matmul<Q2K>::Run(args, share);
 }
 void MatmulQ3K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q3K>::Run(args, share);
+  Q15Matmul<Q3K>::Run(args, share);
 }
 void MatmulQ4K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q4K>::Run(args, share);
+  Q15Matmul<Q4K>::Run(args, share);
 }
 void MatmulQ5K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q5K>::Run(args, share);
+  Q15Matmul<Q5K>::Run(args, share);
 }
 void MatmulQ6K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q6K>::Run(args, share);
+  Q15Matmul<Q6K>::Run(args, share);
 }
 void MatmulIq4Xs(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Iq4Xs>::Run(args, share);
+  Q15Matmul<Iq4Xs>::Run(args, share);
 }
 
 }  // namespace avx2

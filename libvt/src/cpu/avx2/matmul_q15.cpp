@@ -1,9 +1,9 @@
-#include "cpu/avx512vnni/q8_types.h"
+#include "cpu/avx2/q15_types.h"
 
 namespace vt {
 
-void MatmulQ8Avx512Vnni(const MatmulArgs& args, const MatmulShare& share) {
-  using namespace avx512vnni;
+void MatmulQ15Avx2(const MatmulArgs& args, const MatmulShare& share) {
+  using namespace avx2;
   switch (args.w.type) {
     case DType::kQ4_0:
       return MatmulQ4_0(args, share);

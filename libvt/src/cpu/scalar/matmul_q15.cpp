@@ -1,4 +1,4 @@
-#include "cpu/generic/q8_group.h"
+#include "cpu/generic/q15_group.h"
 #include "cpu/matmul.h"
 
 namespace vt {
@@ -13,18 +13,18 @@ float FoldSums(const float* s) {
 
 void OneRow(const MatmulArgs& args, const MatmulShare& share, std::int64_t r, std::int64_t x0,
             int count) {
-  const std::int64_t groups = args.w.cols / kQ8Group;
+  const std::int64_t groups = args.w.cols / kQ15Group;
   const std::int64_t padded = (groups + kSums - 1) / kSums * kSums;
   const auto* row = static_cast<const std::uint8_t*>(args.w.data) + r * share.row_bytes;
-  const Q8Form form = FormOf(args.w.type);
+  const Q15Form form = FormOf(args.w.type);
   float sums[kBlockCols][kSums] = {};
   for (std::int64_t g = 0; g < groups; ++g) {
-    const Q8Group group = UnpackGroup(args.w.type, row, g);
+    const Q15Group group = UnpackGroup(args.w.type, row, g);
     for (int c = 0; c < count; ++c) {
       const std::int64_t at = (x0 + c) * groups + g;
       float& sum = sums[c][g % kSums];
       const float t =
-          GroupProduct(form, group, args.q.high + at * kQ8Group, args.q.low + at * kQ8Group);
+          GroupProduct(form, group, args.q.high + at * kQ15Group, args.q.low + at * kQ15Group);
       sum = __builtin_fmaf(t, args.q.scales[at], sum);
     }
   }
@@ -40,7 +40,7 @@ void OneRow(const MatmulArgs& args, const MatmulShare& share, std::int64_t r, st
 
 }  // namespace
 
-void MatmulQ8Scalar(const MatmulArgs& args, const MatmulShare& share) {
+void MatmulQ15Scalar(const MatmulArgs& args, const MatmulShare& share) {
   for (std::int64_t x0 = 0; x0 < args.m; x0 += kBlockCols) {
     const int count = args.m - x0 < kBlockCols ? static_cast<int>(args.m - x0) : kBlockCols;
     for (std::int64_t r = share.rows.begin; r < share.rows.end; ++r) {

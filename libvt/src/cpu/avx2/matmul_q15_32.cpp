@@ -1,6 +1,6 @@
 // Weight types whose blocks hold 32 values.
-#include "cpu/avx2/q8_tile.h"
-#include "cpu/avx2/q8_types.h"
+#include "cpu/avx2/q15_tile.h"
+#include "cpu/avx2/q15_types.h"
 
 namespace vt {
 namespace {
@@ -135,25 +135,25 @@ struct Mxfp4 : Type32<17> {
 namespace avx2 {
 
 void MatmulQ4_0(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q4_0>::Run(args, share);
+  Q15Matmul<Q4_0>::Run(args, share);
 }
 void MatmulQ4_1(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q4_1>::Run(args, share);
+  Q15Matmul<Q4_1>::Run(args, share);
 }
 void MatmulQ5_0(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q5_0>::Run(args, share);
+  Q15Matmul<Q5_0>::Run(args, share);
 }
 void MatmulQ5_1(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q5_1>::Run(args, share);
+  Q15Matmul<Q5_1>::Run(args, share);
 }
 void MatmulQ8_0(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q8_0>::Run(args, share);
+  Q15Matmul<Q8_0>::Run(args, share);
 }
 void MatmulIq4Nl(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Iq4Nl>::Run(args, share);
+  Q15Matmul<Iq4Nl>::Run(args, share);
 }
 void MatmulMxfp4(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Mxfp4>::Run(args, share);
+  Q15Matmul<Mxfp4>::Run(args, share);
 }
 
 }  // namespace avx2

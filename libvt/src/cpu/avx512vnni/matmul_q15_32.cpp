@@ -1,6 +1,6 @@
 // Weight types whose blocks hold 32 values.
-#include "cpu/avx512vnni/q8_tile.h"
-#include "cpu/avx512vnni/q8_types.h"
+#include "cpu/avx512vnni/q15_tile.h"
+#include "cpu/avx512vnni/q15_types.h"
 
 namespace vt {
 namespace {

@@ -1,9 +1,9 @@
-#include "cpu/avx2/q8_types.h"
+#include "cpu/avx512vnni/q15_types.h"
 
 namespace vt {
 
-void MatmulQ8Avx2(const MatmulArgs& args, const MatmulShare& share) {
-  using namespace avx2;
+void MatmulQ15Avx512Vnni(const MatmulArgs& args, const MatmulShare& share) {
+  using namespace avx512vnni;
   switch (args.w.type) {
     case DType::kQ4_0:
       return MatmulQ4_0(args, share);

@@ -153,7 +153,7 @@ struct Tail {
 };
 
 template <class T>
-class Q8Matmul {
+class Q15Matmul {
  public:
   static void Run(const MatmulArgs& args, const MatmulShare& share) {
     Tail tail;
@@ -168,7 +168,7 @@ class Q8Matmul {
 
  private:
   static void FillTail(const MatmulArgs& args, std::int64_t x0, int count, Tail& tail) {
-    const std::int64_t groups = args.w.cols / kQ8Group;
+    const std::int64_t groups = args.w.cols / kQ15Group;
     const std::int64_t first = groups / kStepGroups * kStepGroups;
     const auto rest = static_cast<unsigned>(groups - first);
     if (rest == 0) return;
@@ -178,8 +178,8 @@ class Q8Matmul {
       std::memset(tail.low[c], 0, sizeof(tail.low[c]));
       std::memset(tail.scales[c], 0, sizeof(tail.scales[c]));
       std::memset(tail.sums[c], 0, sizeof(tail.sums[c]));
-      std::memcpy(tail.high[c], args.q.high + at * kQ8Group, rest * kQ8Group);
-      std::memcpy(tail.low[c], args.q.low + at * kQ8Group, rest * kQ8Group);
+      std::memcpy(tail.high[c], args.q.high + at * kQ15Group, rest * kQ15Group);
+      std::memcpy(tail.low[c], args.q.low + at * kQ15Group, rest * kQ15Group);
       std::memcpy(tail.scales[c], args.q.scales + at, rest * sizeof(float));
       std::memcpy(tail.sums[c], args.q.sums + at, rest * sizeof(std::int32_t));
     }
@@ -204,7 +204,7 @@ class Q8Matmul {
 
   static void OneRow(const MatmulArgs& args, const MatmulShare& share, std::int64_t r,
                      std::int64_t x0, int count, const Tail& tail) {
-    const std::int64_t groups = args.w.cols / kQ8Group;
+    const std::int64_t groups = args.w.cols / kQ15Group;
     const std::int64_t steps = groups / kStepGroups;
     const int rest = static_cast<int>(groups % kStepGroups);
     const auto* row = static_cast<const std::uint8_t*>(args.w.data) + r * share.row_bytes;
@@ -220,7 +220,7 @@ class Q8Matmul {
       for (int c = 0; c < count; ++c) {
         const std::int64_t at = (x0 + c) * groups + s * kStepGroups;
         AddStep<8>(tile,
-                   {args.q.high + at * kQ8Group, args.q.low + at * kQ8Group, args.q.scales + at,
+                   {args.q.high + at * kQ15Group, args.q.low + at * kQ15Group, args.q.scales + at,
                     args.q.sums + at},
                    sums[c]);
       }

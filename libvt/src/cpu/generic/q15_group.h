@@ -19,26 +19,26 @@
 namespace vt {
 namespace {
 
-enum class Q8Form { kPlain, kMin, kPairs, kPairMin };
+enum class Q15Form { kPlain, kMin, kPairs, kPairMin };
 
-constexpr Q8Form FormOf(DType type) {
+constexpr Q15Form FormOf(DType type) {
   switch (type) {
     case DType::kQ4_1:
     case DType::kQ5_1:
     case DType::kQ4_K:
     case DType::kQ5_K:
-      return Q8Form::kMin;
+      return Q15Form::kMin;
     case DType::kQ3_K:
     case DType::kQ6_K:
-      return Q8Form::kPairs;
+      return Q15Form::kPairs;
     case DType::kQ2_K:
-      return Q8Form::kPairMin;
+      return Q15Form::kPairMin;
     default:
-      return Q8Form::kPlain;
+      return Q15Form::kPlain;
   }
 }
 
-struct Q8Group {
+struct Q15Group {
   std::int8_t w[32];
   int scales[2] = {1, 1};
   int mins[2] = {0, 0};
@@ -68,9 +68,9 @@ inline void AddFifthBits(std::uint32_t bits, std::int8_t* w) {
 }
 
 // A group of Q4_K or Q5_K; `high` is null for Q4_K.
-inline Q8Group UnpackGroupK4(const std::uint8_t* block, const std::uint8_t* high,
-                             const std::uint8_t* nibbles, int sub) {
-  Q8Group out;
+inline Q15Group UnpackGroupK4(const std::uint8_t* block, const std::uint8_t* high,
+                              const std::uint8_t* nibbles, int sub) {
+  Q15Group out;
   std::uint8_t scales[8], mins[8];
   UnpackScalesK4(block + 4, scales, mins);
   out.d = LoadHalf(block) * static_cast<float>(scales[sub]);
@@ -84,8 +84,8 @@ inline Q8Group UnpackGroupK4(const std::uint8_t* block, const std::uint8_t* high
 }
 
 // Group g of a row that starts at `row`. The layouts are told in cpu/quants.
-inline Q8Group UnpackGroup(DType type, const std::uint8_t* row, std::int64_t g) {
-  Q8Group out;
+inline Q15Group UnpackGroup(DType type, const std::uint8_t* row, std::int64_t g) {
+  Q15Group out;
   const int sub = static_cast<int>(g % 8);  // within a block of 256
   switch (type) {
     case DType::kQ4_0: {
@@ -199,7 +199,7 @@ inline Q8Group UnpackGroup(DType type, const std::uint8_t* row, std::int64_t g) 
 }
 
 // t for the activations of the same group.
-inline float GroupProduct(Q8Form form, const Q8Group& group, const std::int8_t* high,
+inline float GroupProduct(Q15Form form, const Q15Group& group, const std::int8_t* high,
                           const std::int8_t* low) {
   int dot[2] = {0, 0};
   int sum[2] = {0, 0};
@@ -212,9 +212,9 @@ inline float GroupProduct(Q8Form form, const Q8Group& group, const std::int8_t* 
   }
   const float main =
       group.d * static_cast<float>(group.scales[0] * dot[0] + group.scales[1] * dot[1]);
-  if (form == Q8Form::kPlain || form == Q8Form::kPairs) return main;
+  if (form == Q15Form::kPlain || form == Q15Form::kPairs) return main;
   const int mins =
-      form == Q8Form::kMin ? sum[0] + sum[1] : group.mins[0] * sum[0] + group.mins[1] * sum[1];
+      form == Q15Form::kMin ? sum[0] + sum[1] : group.mins[0] * sum[0] + group.mins[1] * sum[1];
   return __builtin_fmaf(group.min, static_cast<float>(mins), main);
 }
 

@@ -1,6 +1,6 @@
 // Weight types whose blocks hold 256 values: a step is a block.
-#include "cpu/avx512vnni/q8_tile.h"
-#include "cpu/avx512vnni/q8_types.h"
+#include "cpu/avx512vnni/q15_tile.h"
+#include "cpu/avx512vnni/q15_types.h"
 
 namespace vt {
 namespace {
@@ -335,13 +335,13 @@ void MatmulIq4Xs(const MatmulArgs& args, const MatmulShare& share) {
   PlainMatmul<Iq4Xs>::Run(args, share);
 }
 void MatmulQ6K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q6K, PairTile<Q6K>>::Run(args, share);
+  Q15Matmul<Q6K, PairTile<Q6K>>::Run(args, share);
 }
 void MatmulQ3K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q3K, PairTile<Q3K>>::Run(args, share);
+  Q15Matmul<Q3K, PairTile<Q3K>>::Run(args, share);
 }
 void MatmulQ2K(const MatmulArgs& args, const MatmulShare& share) {
-  Q8Matmul<Q2K, Q2KTile>::Run(args, share);
+  Q15Matmul<Q2K, Q2KTile>::Run(args, share);
 }
 
 }  // namespace avx512vnni
