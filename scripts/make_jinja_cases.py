@@ -60,7 +60,6 @@ CONTEXT = {
         "type": "object", "properties": {"p": {"type": "string", "enum": ["ä", "b"]}}}}}],
 }
 
-# One snippet per entry; a blank line is not special.
 SNIPPETS = []
 
 

@@ -59,6 +59,9 @@ Result<LinearRef> SpecBuilder::Norm(const std::string& name, std::int64_t cols, 
 
 Status SpecBuilder::ReadTensors(ModelSpec& spec) {
   VT_ASSIGN_OR_RETURN(const GgufValue* tokens, file_.GetStringArray("tokenizer.ggml.tokens"));
+  if (tokens && tokens->count == 0) {
+    return CorruptError("key \"tokenizer.ggml.tokens\": an empty array (wanted a text per token)");
+  }
   spec.vocab = static_cast<std::int64_t>(tokens ? tokens->count
                                                 : file_.FindTensor("token_embd.weight")->rows());
   VT_ASSIGN_OR_RETURN(spec.embedding,

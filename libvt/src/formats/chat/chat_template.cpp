@@ -1,6 +1,6 @@
 #include "vt/chat_template.h"
 
-#include <limits>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -73,6 +73,8 @@ Result<ChatTemplate> ChatTemplate::Parse(std::string_view source) {
     return ToStatus(error);
   } catch (const std::bad_alloc&) {
     return NoMemoryError("chat template: out of memory while parsing");
+  } catch (const std::exception& error) {
+    return InternalError(std::string("chat template: ") + error.what());
   }
   return result;
 }
@@ -91,6 +93,8 @@ Result<std::string> ChatTemplate::Render(const ordered_json& context,
     return ToStatus(error);
   } catch (const std::bad_alloc&) {
     return NoMemoryError("chat template: out of memory while rendering");
+  } catch (const std::exception& error) {
+    return InternalError(std::string("chat template: ") + error.what());
   }
 }
 
