@@ -48,6 +48,10 @@ Running::Running(const Command& command)
     EXPECT_EQ(openpty(&terminal_, &terminal_end, nullptr, nullptr, &size), 0);
     setenv("TERM", "xterm", 1);
   }
+  // Both are there even if a signal ends the process at once.
+  for (const std::string& path : {out_path_, err_path}) std::ofstream(path, std::ios::app);
+  int started[2];  // its write end closes when the process has become vt-run
+  EXPECT_EQ(pipe2(started, O_CLOEXEC), 0);
   started_ = Now();
   pid_ = fork();
   if (pid_ == 0) {
@@ -62,6 +66,10 @@ Running::Running(const Command& command)
     _exit(127);
   }
   if (terminal_end >= 0) close(terminal_end);
+  close(started[1]);
+  char none;
+  EXPECT_EQ(read(started[0], &none, 1), 0);
+  close(started[0]);
 }
 
 void Running::Signal(int signal_number) const { kill(pid_, signal_number); }

@@ -57,7 +57,7 @@ bool ComesFromOutside(const ordered_json& message) {
   return role == "user" || role == "tool" || role == "function" || role == "ipython";
 }
 
-RenderedPrompt TakeMarksOut(std::string text) {
+RenderedPrompt TakeMarksOut(const std::string& text) {
   RenderedPrompt prompt;
   std::size_t at = 0;
   for (std::size_t mark; (mark = text.find(kMark, at)) != std::string::npos;) {
@@ -150,7 +150,7 @@ Result<RenderedPrompt> ChatRenderer::Render(const Conversation& conversation) co
   RenderOptions render;
   render.now = options_.now;
   VT_ASSIGN_OR_RETURN(std::string text, template_.Render(context, render));
-  return mark ? TakeMarksOut(std::move(text)) : RenderedPrompt{std::move(text), {}};
+  return mark ? TakeMarksOut(text) : RenderedPrompt{std::move(text), {}};
 }
 
 std::int64_t LocalNow() {

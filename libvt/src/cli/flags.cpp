@@ -219,7 +219,7 @@ Flag TextFlag(Flag row, std::string* target) {
   return row;
 }
 
-Flag ChoiceFlag(Flag row, std::string* target, std::vector<std::string_view> choices) {
+Flag ChoiceFlag(Flag row, std::string* target, const std::vector<std::string_view>& choices) {
   if (row.default_text.empty()) row.default_text = *target;
   row.apply = [=](std::string_view text) {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {

@@ -94,7 +94,9 @@ Status CheckNeeds(const RunOptions& o) {
 }
 
 Status CheckKernels(const RunOptions& options) {
-  for (const auto& [op, name] : options.kernels) {
+  for (const auto& forced : options.kernels) {
+    const std::string& op = forced.first;
+    const std::string& name = forced.second;
     std::vector<std::string_view> ops;
     std::vector<std::string_view> names;
     BuiltinKernels().ForEach([&](std::string_view row_op, const auto& kernel) {

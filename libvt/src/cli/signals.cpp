@@ -1,8 +1,9 @@
 #include "cli/signals.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace vt::cli {
 namespace {

@@ -23,7 +23,7 @@ struct StepBuffers {
   float* attention = nullptr;  // [tokens, heads * value_dim]
   float* gate = nullptr;       // [tokens, ffn]
   float* up = nullptr;
-  Q15Rows quantized;                 // [tokens, widest matmul input]
+  Q15Rows quantized;                // [tokens, widest matmul input]
   std::vector<float*> rope_tables;  // per ModelSpec::ropes: [tokens, 2, dims / 2]
   std::int32_t* ids = nullptr;
   std::int32_t* positions = nullptr;

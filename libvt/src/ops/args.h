@@ -89,7 +89,7 @@ struct MatmulArgs {
   Weight w;  // [n, k]
   ActType act = ActType::kF32;
   const float* x = nullptr;  // [m, k] when act is kF32
-  Q15Rows q;                  // [m, k] when act is kQ15
+  Q15Rows q;                 // [m, k] when act is kQ15
   std::int64_t m = 0;
   const float* bias = nullptr;  // [n] or null
   bool accumulate = false;

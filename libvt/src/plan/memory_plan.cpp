@@ -107,7 +107,7 @@ std::uint64_t ActivationBytes(const StepSizes& s) {
        {s.width, s.width, s.width, s.q, s.k, s.v, s.attention, s.ffn, s.ffn}) {
     total += Bytes(s.tokens * columns, sizeof(float));
   }
-  total += 2 * Bytes(s.tokens * s.quantized, 1);               // Q15Rows::high, low
+  total += 2 * Bytes(s.tokens * s.quantized, 1);                // Q15Rows::high, low
   total += 2 * Bytes(s.tokens * (s.quantized / kQ15Group), 4);  // scales, sums
   total += Bytes(s.tokens * s.rope_values, sizeof(float));
   total += 2 * Bytes(s.tokens, sizeof(std::int32_t));         // ids, positions

@@ -144,7 +144,7 @@ std::string FormatInteger(Int i, const FormatSpec& spec) {
   std::string sign = SignOf(i < 0, spec);
   if (spec.alternate && base != 10) sign += std::string("0") + spec.type;
   if (spec.type == 'X') digits = ToUpper(digits);
-  return LayOutNumber(std::move(sign), std::move(digits), spec);
+  return LayOutNumber(sign, std::move(digits), spec);
 }
 
 std::string FormatFloat(double d, const FormatSpec& spec) {
