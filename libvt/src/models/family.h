@@ -57,6 +57,8 @@ struct Family {
   bool ffn_norm_optional = false;  // a missing ffn_norm means a parallel residual
   bool scaled_embedding = false;   // by sqrt(width)
   bool position_embedding = false;
+  // A model of this many layers scales attention by the width per head, not the head's own size.
+  std::uint64_t width_scaled_layers = 0;
   // Called when the spec's common keys are read and before its tensors are looked up.
   Status (*adjust)(const SpecBuilder& keys, ModelSpec& spec) = nullptr;
 };

@@ -1,17 +1,9 @@
 // Gemma 2: Gemma with norms after each branch, every other layer windowed, soft caps.
-#include <cmath>
-
 #include "models/family.h"
 #include "models/spec_builder.h"
 
 namespace vt {
 namespace {
-
-// The 27B model divides by the width per head, not by the head's own size.
-float AttentionScale(const ModelSpec& spec, const LayerSpec& layer) {
-  const std::int64_t divisor = spec.layers.size() == 46 ? spec.width / layer.heads : layer.key_dim;
-  return 1.0f / std::sqrt(static_cast<float>(divisor));
-}
 
 Status Adjust(const SpecBuilder& keys, ModelSpec& spec) {
   VT_ASSIGN_OR_RETURN(const double attention_cap,
@@ -21,7 +13,6 @@ Status Adjust(const SpecBuilder& keys, ModelSpec& spec) {
   spec.logit_softcap = static_cast<float>(logit_cap);
   for (LayerSpec& layer : spec.layers) {
     layer.attention_softcap = static_cast<float>(attention_cap);
-    layer.attention_scale = AttentionScale(spec, layer);
   }
   return {};
 }
@@ -35,6 +26,7 @@ Family Gemma2Family() {
   family.scaled_embedding = true;
   family.post_norms = true;
   family.window = {WindowPattern::When::kAlways, 4096, 2};
+  family.width_scaled_layers = 46;  // 27B
   family.adjust = Adjust;
   return family;
 }

@@ -89,7 +89,9 @@ Status SpecBuilder::ReadHeads(ModelSpec& spec) {
     }
     layer.key_dim = key_length ? Signed(*key_length) : spec.width / layer.heads;
     layer.value_dim = value_length ? Signed(*value_length) : spec.width / layer.heads;
-    layer.attention_scale = 1.0f / std::sqrt(static_cast<float>(layer.key_dim));
+    const bool by_width = layer_count_ == family_.width_scaled_layers;
+    const std::int64_t scaled_by = by_width ? spec.width / layer.heads : layer.key_dim;
+    layer.attention_scale = 1.0f / std::sqrt(static_cast<float>(scaled_by));
     layer.ffn_width = Signed((*ffn)[i]);
   }
   return {};

@@ -12,26 +12,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/generic/q15_steps.h"
 #include "cpu/generic/x86_quant.h"
 #include "cpu/matmul.h"
 
 namespace vt {
 namespace {
 
-constexpr int kBlockCols = 32;  // rows of x between two passes over w
-constexpr int kStepGroups = 8;
 constexpr std::int64_t kPrefetchBytes = 4096;  // how far ahead weights are fetched
-constexpr int kStepValues = 256;
-// The most bytes that 8 groups of any type with blocks of 32 take (q8_0).
-constexpr int kMaxStepBytes = 8 * 34;
-
-// The activations of one row of x for one step.
-struct StepInput {
-  const std::int8_t* high;   // 256
-  const std::int8_t* low;    // 256
-  const float* scales;       // 8
-  const std::int32_t* sums;  // 8
-};
 
 // What a weight type T declares, and the defaults.
 struct TypeDefaults {
@@ -144,14 +132,6 @@ struct Tile {
   }
 };
 
-// The activations of the last, incomplete step, padded with zeros.
-struct Tail {
-  alignas(32) std::int8_t high[kBlockCols][kStepValues];
-  alignas(32) std::int8_t low[kBlockCols][kStepValues];
-  alignas(32) float scales[kBlockCols][kStepGroups];
-  alignas(32) std::int32_t sums[kBlockCols][kStepGroups];
-};
-
 template <class T>
 class Q15Matmul {
  public:
@@ -167,24 +147,6 @@ class Q15Matmul {
   }
 
  private:
-  static void FillTail(const MatmulArgs& args, std::int64_t x0, int count, Tail& tail) {
-    const std::int64_t groups = args.w.cols / kQ15Group;
-    const std::int64_t first = groups / kStepGroups * kStepGroups;
-    const auto rest = static_cast<unsigned>(groups - first);
-    if (rest == 0) return;
-    for (int c = 0; c < count; ++c) {
-      const std::int64_t at = (x0 + c) * groups + first;
-      std::memset(tail.high[c], 0, sizeof(tail.high[c]));
-      std::memset(tail.low[c], 0, sizeof(tail.low[c]));
-      std::memset(tail.scales[c], 0, sizeof(tail.scales[c]));
-      std::memset(tail.sums[c], 0, sizeof(tail.sums[c]));
-      std::memcpy(tail.high[c], args.q.high + at * kQ15Group, rest * kQ15Group);
-      std::memcpy(tail.low[c], args.q.low + at * kQ15Group, rest * kQ15Group);
-      std::memcpy(tail.scales[c], args.q.scales + at, rest * sizeof(float));
-      std::memcpy(tail.sums[c], args.q.sums + at, rest * sizeof(std::int32_t));
-    }
-  }
-
   template <int kGroups>
   VT_INLINE void AddStep(const Tile<T>& tile, const StepInput& x, __m256& sum) {
     sum = _mm256_fmadd_ps(Tile<T>::template Product<kGroups>(tile, x), _mm256_loadu_ps(x.scales),

@@ -1,22 +1,10 @@
 // The matmul of each weight type, for the dispatcher.
 #pragma once
 
-#include "cpu/matmul.h"
+#include "cpu/generic/q15_types.h"
 
 namespace vt::avx2 {
 
-void MatmulQ4_0(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ4_1(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ5_0(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ5_1(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ8_0(const MatmulArgs& args, const MatmulShare& share);
-void MatmulIq4Nl(const MatmulArgs& args, const MatmulShare& share);
-void MatmulMxfp4(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ2K(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ3K(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ4K(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ5K(const MatmulArgs& args, const MatmulShare& share);
-void MatmulQ6K(const MatmulArgs& args, const MatmulShare& share);
-void MatmulIq4Xs(const MatmulArgs& args, const MatmulShare& share);
+VT_Q15_TYPES(VT_DECLARE_Q15)
 
 }  // namespace vt::avx2

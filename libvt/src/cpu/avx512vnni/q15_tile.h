@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/generic/q15_steps.h"
 #include "cpu/generic/x86_quant.h"
 #include "cpu/matmul.h"
 
@@ -24,24 +25,11 @@ namespace {
 // A single row of x is bound by reading w, and short rows defeat the hardware's prefetch: on one
 // core of a Xeon of 2023, q4_1 of 2048 columns, 7.2 GB/s without kPrefetchBytes and 11.6 with it (2
 // to 16 KiB are alike). 32 rows of x then run at some 0.6 of what dpbusd alone could do.
-constexpr int kBlockCols = 32;  // rows of x between two passes over w
-constexpr int kStepGroups = 8;
 constexpr std::int64_t kPrefetchBytes = 4096;  // how far ahead weights are fetched, at least
-constexpr int kStepValues = 256;
-// The most bytes that 8 groups of any type with blocks of 32 take (q8_0).
-constexpr int kMaxStepBytes = 8 * 34;
 
 // How large the sum of 8 products of a type can get, which decides how partial sums are added up:
 // kSmall: 16 products fit 16 bits; kMedium: 8 products do; kLarge: neither.
 enum class SumSize { kSmall, kMedium, kLarge };
-
-// The activations of one row of x for one step.
-struct StepInput {
-  const std::int8_t* high;   // 256
-  const std::int8_t* low;    // 256
-  const float* scales;       // 8
-  const std::int32_t* sums;  // 8
-};
 
 VT_INLINE __m512i Load512(const void* p) { return _mm512_loadu_si512(p); }
 
@@ -162,14 +150,6 @@ struct PlainTile {
   }
 };
 
-// The activations of the last, incomplete step, padded with zeros.
-struct Tail {
-  alignas(64) std::int8_t high[kBlockCols][kStepValues];
-  alignas(64) std::int8_t low[kBlockCols][kStepValues];
-  alignas(64) float scales[kBlockCols][kStepGroups];
-  alignas(64) std::int32_t sums[kBlockCols][kStepGroups];
-};
-
 template <class T, class Tile>
 class Q15Matmul {
  public:
@@ -185,24 +165,6 @@ class Q15Matmul {
   }
 
  private:
-  static void FillTail(const MatmulArgs& args, std::int64_t x0, int count, Tail& tail) {
-    const std::int64_t groups = args.w.cols / kQ15Group;
-    const std::int64_t first = groups / kStepGroups * kStepGroups;
-    const auto rest = static_cast<unsigned>(groups - first);
-    if (rest == 0) return;
-    for (int c = 0; c < count; ++c) {
-      const std::int64_t at = (x0 + c) * groups + first;
-      std::memset(tail.high[c], 0, sizeof(tail.high[c]));
-      std::memset(tail.low[c], 0, sizeof(tail.low[c]));
-      std::memset(tail.scales[c], 0, sizeof(tail.scales[c]));
-      std::memset(tail.sums[c], 0, sizeof(tail.sums[c]));
-      std::memcpy(tail.high[c], args.q.high + at * kQ15Group, rest * kQ15Group);
-      std::memcpy(tail.low[c], args.q.low + at * kQ15Group, rest * kQ15Group);
-      std::memcpy(tail.scales[c], args.q.scales + at, rest * sizeof(float));
-      std::memcpy(tail.sums[c], args.q.sums + at, rest * sizeof(std::int32_t));
-    }
-  }
-
   template <int kQuads>
   VT_INLINE void AddStep(const Tile& tile, const StepInput& x, __m512& sum) {
     sum = _mm512_fmadd_ps(Tile::template Product<kQuads>(tile, x), TwiceF(x.scales), sum);
