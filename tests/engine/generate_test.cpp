@@ -56,6 +56,29 @@ TEST(Generate, ABatchGivesEachRequestItsOwnAnswer) {
   }
 }
 
+TEST(Generate, PromptsThatBeginAlikeShareTheirPages) {
+  std::vector<GenerationRequest> requests = Requests(4);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    requests[i].prompt.clear();
+    for (TokenId t = 0; t < 140; ++t) requests[i].prompt.push_back(t * 5 % 128);
+    requests[i].prompt.push_back(static_cast<TokenId>(i));
+  }
+  EngineOptions options = Options(4, 32);
+  options.prefix_reuse = false;
+  test::LoadedModel without = test::LoadModel(test::TinyPath("qwen3-dense.gguf"), options);
+  options.prefix_reuse = true;
+  test::LoadedModel with = test::LoadModel(test::TinyPath("qwen3-dense.gguf"), options);
+  ASSERT_TRUE(without.engine && with.engine);
+  const auto want = Generate(*without.engine, nullptr, requests, {});
+  const auto got = Generate(*with.engine, nullptr, requests, {});
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ((*want)[i].reused_tokens, 0u);
+    EXPECT_EQ((*got)[i].reused_tokens, i == 0 ? 0u : 128u) << i;
+    EXPECT_EQ((*got)[i].tokens, (*want)[i].tokens) << i;
+  }
+}
+
 TEST(Generate, EndsAtTheContextAndAtEndTokens) {
   test::LoadedModel model = test::LoadModel(test::TinyPath("qwen3-dense.gguf"), Options(1));
   ASSERT_TRUE(model.engine);

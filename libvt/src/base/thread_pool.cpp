@@ -7,8 +7,9 @@
 namespace vt {
 namespace {
 
-// About 20 us: longer than the gap between two ops of a step, shorter than anyone would notice.
-constexpr int kSpins = 4000;
+// A pause takes 40 to 140 cycles: 30 to 100 us, longer than the gap between two ops of a step and
+// shorter than anyone would notice.
+constexpr int kSpins = 2000;
 
 void Pause() {
 #if defined(__x86_64__)

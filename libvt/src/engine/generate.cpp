@@ -6,6 +6,8 @@
 #include <deque>
 #include <optional>
 
+#include "plan/memory_plan.h"
+
 namespace vt {
 
 std::string_view NameOf(StopReason reason) {
@@ -110,6 +112,7 @@ class Run {
 
  private:
   Status Check() const;
+  bool AwaitsPrefix(const GenerationRequest& request) const;
   Status Admit();
   Status Step();
   Status OnLogits(Active& a, std::size_t position, bool last, std::span<const float> logits);
@@ -151,8 +154,21 @@ Status Run::Check() const {
   return {};
 }
 
+// Whether a prompt in the batch is still to compute pages that `request` begins with too: once they
+// are there, they need not be computed again.
+bool Run::AwaitsPrefix(const GenerationRequest& request) const {
+  if (!engine_.options().prefix_reuse || request.prompt_logits) return false;
+  return std::any_of(active_.begin(), active_.end(), [&](const Active& a) {
+    const std::vector<TokenId>& other = a.request->prompt;
+    const auto parting =
+        std::mismatch(other.begin(), other.end(), request.prompt.begin(), request.prompt.end());
+    const std::int64_t shared = (parting.first - other.begin()) / kPageCells * kPageCells;
+    return static_cast<std::int64_t>(a.fed) < shared;
+  });
+}
+
 Status Run::Admit() {
-  while (next_ < requests_.size() &&
+  while (next_ < requests_.size() && !AwaitsPrefix(requests_[next_]) &&
          static_cast<std::int64_t>(active_.size()) < engine_.options().sequences) {
     const GenerationRequest& request = requests_[next_];
     std::size_t reused = 0;
