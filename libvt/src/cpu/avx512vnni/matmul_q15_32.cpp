@@ -48,34 +48,34 @@ VT_INLINE void AddFifth(std::uint32_t b0, std::uint32_t b1, std::uint32_t b2, st
   quad[1] = _mm512_mask_add_epi8(quad[1], second, quad[1], sixteen);
 }
 
-struct Q4_0 {
-  static constexpr SumSize kSize = SumSize::kSmall;
-  static constexpr int kOffset = 8;
+// What the types share: their geometry, and one f16 scale at the start of a block.
+template <int kBytes, SumSize kSum, int kTakenOff>
+struct Type32 {
+  static constexpr SumSize kSize = kSum;
+  static constexpr int kOffset = kTakenOff;
   static constexpr bool kMin = false;
   static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 18;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
+  static constexpr int kBlockBytes = kBytes;
+  static constexpr int kStepBytes = 8 * kBytes;
 
+  VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
+                        __m512& min) {
+    d = HalvesOfTwo<kBytes>(row0, row1);
+    min = _mm512_setzero_ps();
+  }
+};
+
+struct Q4_0 : Type32<18, SumSize::kSmall, 8> {
   template <int kQuads>
   VT_INLINE void Weights(const std::uint8_t* p, __m512i w[2][2]) {
     for (int q = 0; q < kQuads; ++q) {
       SplitNibbles(Gather16<kBlockBytes>(p + 4 * q * kBlockBytes + 2), w[q]);
     }
   }
-  VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
-                        __m512& min) {
-    d = HalvesOfTwo<kBlockBytes>(row0, row1);
-    min = _mm512_setzero_ps();
-  }
 };
 
-struct Q4_1 {
-  static constexpr SumSize kSize = SumSize::kSmall;
-  static constexpr int kOffset = 0;
+struct Q4_1 : Type32<20, SumSize::kSmall, 0> {
   static constexpr bool kMin = true;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 20;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
 
   // Four blocks are 20 dwords, of which 5 i + 1 .. 5 i + 4 are nibbles; the second load starts 4
   // dwords after the first.
@@ -97,14 +97,7 @@ struct Q4_1 {
   }
 };
 
-struct Q5_0 {
-  static constexpr SumSize kSize = SumSize::kMedium;
-  static constexpr int kOffset = 16;
-  static constexpr bool kMin = false;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 22;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
-
+struct Q5_0 : Type32<22, SumSize::kMedium, 16> {
   template <int kQuads>
   VT_INLINE void Weights(const std::uint8_t* p, __m512i w[2][2]) {
     for (int q = 0; q < kQuads; ++q, p += 4 * kBlockBytes) {
@@ -112,20 +105,10 @@ struct Q5_0 {
       AddFifth(LoadU32(p + 2), LoadU32(p + 24), LoadU32(p + 46), LoadU32(p + 68), w[q]);
     }
   }
-  VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
-                        __m512& min) {
-    d = HalvesOfTwo<kBlockBytes>(row0, row1);
-    min = _mm512_setzero_ps();
-  }
 };
 
-struct Q5_1 {
-  static constexpr SumSize kSize = SumSize::kMedium;
-  static constexpr int kOffset = 0;
+struct Q5_1 : Type32<24, SumSize::kMedium, 0> {
   static constexpr bool kMin = true;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 24;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
 
   // Four blocks are 24 dwords, of which 6 i + 2 .. 6 i + 5 are nibbles; the second load starts 8
   // dwords after the first.
@@ -152,14 +135,7 @@ struct Q5_1 {
   }
 };
 
-struct Q8_0 {
-  static constexpr SumSize kSize = SumSize::kLarge;
-  static constexpr int kOffset = 128;
-  static constexpr bool kMin = false;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 34;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
-
+struct Q8_0 : Type32<34, SumSize::kLarge, 128> {
   VT_INLINE __m512i TwoBlocks(const std::uint8_t* p) {
     const __m512i v =
         _mm512_inserti64x4(_mm512_castsi256_si512(Load256(p + 2)), Load256(p + kBlockBytes + 2), 1);
@@ -171,11 +147,6 @@ struct Q8_0 {
       SplitHalves(TwoBlocks(p), TwoBlocks(p + 2 * kBlockBytes), w[q]);
     }
   }
-  VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
-                        __m512& min) {
-    d = HalvesOfTwo<kBlockBytes>(row0, row1);
-    min = _mm512_setzero_ps();
-  }
 };
 
 VT_INLINE __m512i LevelTable(const std::int8_t* levels, int offset) {
@@ -183,14 +154,7 @@ VT_INLINE __m512i LevelTable(const std::int8_t* levels, int offset) {
   return _mm512_broadcast_i32x4(table);
 }
 
-struct Iq4Nl {
-  static constexpr SumSize kSize = SumSize::kLarge;
-  static constexpr int kOffset = 128;
-  static constexpr bool kMin = false;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 18;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
-
+struct Iq4Nl : Type32<18, SumSize::kLarge, 128> {
   template <int kQuads>
   VT_INLINE void Weights(const std::uint8_t* p, __m512i w[2][2]) {
     const __m512i table = LevelTable(kIq4Values, kOffset);
@@ -199,20 +163,9 @@ struct Iq4Nl {
       for (int h = 0; h < 2; ++h) w[q][h] = _mm512_shuffle_epi8(table, w[q][h]);
     }
   }
-  VT_INLINE void Scales(const std::uint8_t* row0, const std::uint8_t* row1, __m512& d,
-                        __m512& min) {
-    Q4_0::Scales(row0, row1, d, min);
-  }
 };
 
-struct Mxfp4 {
-  static constexpr SumSize kSize = SumSize::kMedium;
-  static constexpr int kOffset = 16;
-  static constexpr bool kMin = false;
-  static constexpr bool kHasTail = true;
-  static constexpr int kBlockBytes = 17;
-  static constexpr int kStepBytes = 8 * kBlockBytes;
-
+struct Mxfp4 : Type32<17, SumSize::kMedium, 16> {
   template <int kQuads>
   VT_INLINE void Weights(const std::uint8_t* p, __m512i w[2][2]) {
     const __m512i table = LevelTable(kFp4Values, kOffset);
