@@ -3,28 +3,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.h"
+
 namespace vt::cli {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 // Bytes of the valid UTF-8 character that starts `text`, 0 when there is none.
 std::size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return 0;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates and code points above U+10FFFF.
-  const unsigned second = byte(1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
-    return 0;
-  }
-  return bytes;
+  const Utf8Char c = ReadUtf8(text, 0);
+  return c.status == Utf8Status::kValid ? c.length : 0;
 }
 
 void AppendEscaped(std::string& out, std::string_view text) {
@@ -33,7 +20,7 @@ void AppendEscaped(std::string& out, std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = CharacterBytes(text);
     if (bytes == 0) {
-      out.append(kReplacement);
+      out.append(kReplacementUtf8);
       text.remove_prefix(1);
       continue;
     }
@@ -73,7 +60,7 @@ std::string ValidUtf8(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     const std::size_t bytes = CharacterBytes(text);
-    out.append(bytes == 0 ? kReplacement : text.substr(0, bytes));
+    out.append(bytes == 0 ? kReplacementUtf8 : text.substr(0, bytes));
     text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
   return out;

@@ -51,7 +51,6 @@ Result<KvCache> KvCache::Create(const EnginePlan& plan) {
     };
     cache.keys_.push_back(make(layer.key_cell));
     cache.values_.push_back(make(layer.value_cell));
-    cache.group_of_.push_back(layer.group);
     if (!cache.keys_.back().data || !cache.values_.back().data) {
       return InternalError("memory row \"kv\": the plan is smaller than the cache");
     }

@@ -46,7 +46,6 @@ class KvCache {
 
   KvCells Keys(int layer) const { return keys_[static_cast<std::size_t>(layer)]; }
   KvCells Values(int layer) const { return values_[static_cast<std::size_t>(layer)]; }
-  int GroupOf(int layer) const { return group_of_[static_cast<std::size_t>(layer)]; }
   std::size_t groups() const { return groups_.size(); }
   std::int64_t window(std::size_t group) const { return groups_[group].window; }
   std::uint64_t allocated_bytes() const { return arena_.taken(); }
@@ -75,7 +74,6 @@ class KvCache {
   Arena arena_;
   std::vector<KvCells> keys_;
   std::vector<KvCells> values_;
-  std::vector<int> group_of_;
   std::vector<Group> groups_;
 };
 

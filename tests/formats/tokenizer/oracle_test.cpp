@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "base/utf8.h"
 #include "formats/tokenizer/token_cases.h"
-#include "formats/tokenizer/utf8.h"
 
 namespace vt {
 namespace {
@@ -56,7 +56,7 @@ TEST_P(OracleTest, StreamingGivesTheSameText) {
       std::string all;
       for (const TokenId id : c.ids) {
         const std::string chunk = stream.Push(id);
-        EXPECT_EQ(tok::ValidUtf8Prefix(chunk), chunk.size()) << c.text;
+        EXPECT_EQ(ValidUtf8Prefix(chunk), chunk.size()) << c.text;
         all += chunk;
       }
       all += stream.Flush();

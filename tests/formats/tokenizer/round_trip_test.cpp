@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "formats/tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "formats/tokenizer/vocab_bytes.h"
 
 namespace vt {
@@ -31,7 +31,7 @@ std::string RandomUnicode(std::mt19937& random) {
     }
     auto c = static_cast<char32_t>(random() % kLimits[random() % std::size(kLimits)]);
     if (c >= 0xD800 && c < 0xE000) c = 0x2581;
-    tok::AppendUtf8(text, c);
+    AppendUtf8(text, c);
   }
   return text;
 }
@@ -45,12 +45,12 @@ void ExpectExact(const Tokenizer& tokenizer, const std::string& text) {
   std::string all;
   for (const TokenId id : ids) {
     const std::string chunk = stream.Push(id);
-    ASSERT_EQ(tok::ValidUtf8Prefix(chunk), chunk.size());
+    ASSERT_EQ(ValidUtf8Prefix(chunk), chunk.size());
     all += chunk;
   }
   const std::string rest = stream.Flush();
-  ASSERT_EQ(tok::ValidUtf8Prefix(rest), rest.size());
-  if (tok::ValidUtf8Prefix(text) == text.size()) {
+  ASSERT_EQ(ValidUtf8Prefix(rest), rest.size());
+  if (ValidUtf8Prefix(text) == text.size()) {
     ASSERT_EQ(all + rest, text);
   }
 }

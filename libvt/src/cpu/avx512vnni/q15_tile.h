@@ -96,7 +96,6 @@ template <int kOffset>
 VT_INLINE __m512i TimesOffset(__m512i sums) {
   if constexpr (kOffset == 8) return _mm512_slli_epi32(sums, 3);
   if constexpr (kOffset == 16) return _mm512_slli_epi32(sums, 4);
-  if constexpr (kOffset == 127) return _mm512_sub_epi32(_mm512_slli_epi32(sums, 7), sums);
   if constexpr (kOffset == 128) return _mm512_slli_epi32(sums, 7);
   return _mm512_setzero_si512();
 }

@@ -140,7 +140,7 @@ class PercentFormatter {
         } else {
           const Int code = IntArg("%c", v);
           if (code < 0 || code > 0x10FFFF) Fail("%c arg not in range(0x110000)");
-          AppendUtf8(c, static_cast<char32_t>(code));
+          AppendChar(c, static_cast<char32_t>(code));
         }
         spec.precision = -1;
         out_ += FormatText(c, spec);

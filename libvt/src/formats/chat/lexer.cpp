@@ -331,10 +331,10 @@ class Lexer {
              ++more) {
           c = c * 8 + static_cast<char32_t>(text[i++] - '0');
         }
-        AppendUtf8(out, c);
+        AppendChar(out, c);
       } else if (d.c == 'x' || d.c == 'u' || d.c == 'U') {
         const std::size_t digits = d.c == 'x' ? 2 : d.c == 'u' ? 4 : 8;
-        AppendUtf8(out, HexEscape(text, i, digits));
+        AppendChar(out, HexEscape(text, i, digits));
         i += digits;
       } else if (d.c == 'N') {
         Error("\\N escapes are not supported in a string; write the character itself");

@@ -217,7 +217,7 @@ std::string FormatValue(const Value& v, std::string_view text) {
     if (spec.type == 'c') {
       if (v.integer() < 0 || v.integer() > 0x10FFFF) Fail("%c arg not in range(0x110000)");
       std::string c;
-      AppendUtf8(c, static_cast<char32_t>(v.integer()));
+      AppendChar(c, static_cast<char32_t>(v.integer()));
       return FormatText(c, spec);
     }
     return FormatInteger(v.integer(), spec);

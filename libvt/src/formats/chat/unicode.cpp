@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "formats/chat/unicode_tables.h"
 
 namespace vt::chat {
@@ -48,7 +49,7 @@ void AppendCase(std::string& out, char32_t c, Case to) {
   }
   const auto moved = map.distance.find(c);
   const std::int32_t distance = moved == map.distance.end() ? 0 : moved->second;
-  AppendUtf8(out, static_cast<char32_t>(static_cast<std::int32_t>(c) + distance));
+  AppendChar(out, static_cast<char32_t>(static_cast<std::int32_t>(c) + distance));
 }
 
 bool AlphaBefore(std::string_view text, std::size_t at) {
@@ -60,7 +61,7 @@ void AppendLower(std::string& out, std::string_view text, std::size_t at, Decode
   if (d.c == kCapitalSigma && AlphaBefore(text, at)) {
     const std::size_t next = at + d.bytes;
     if (next >= text.size() || !IsAlpha(DecodeAt(text, next).c)) {
-      AppendUtf8(out, kFinalSigma);
+      AppendChar(out, kFinalSigma);
       return;
     }
   }
@@ -96,42 +97,16 @@ CaseMap DecodeMap(std::span<const std::int32_t> numbers, std::span<const Special
 }
 
 Decoded DecodeAt(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(at);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  const Decoded raw{kRawByte + lead, 1};
-  if (lead < 0xC2 || lead > 0xF4 || at + bytes > text.size()) return raw;
-  char32_t c = lead & (0xFFu >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return raw;
-    c = c << 6 | (byte(at + i) & 0x3F);
-  }
-  if ((bytes == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) ||
-      (bytes == 4 && (c < 0x10000 || c > 0x10FFFF))) {
-    return raw;
-  }
-  return {c, bytes};
+  const Utf8Char read = ReadUtf8(text, at);
+  if (read.status == Utf8Status::kValid) return {read.code_point, read.length};
+  return {kRawByte + static_cast<unsigned char>(text[at]), 1};
 }
 
-void AppendUtf8(std::string& out, char32_t c) {
-  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c >= kRawByte + 0x80 && c <= kRawByte + 0xFF) {
-    put(c - kRawByte);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
+void AppendChar(std::string& out, char32_t c) {
+  if (c >= kRawByte + 0x80 && c <= kRawByte + 0xFF) {
+    out.push_back(static_cast<char>(c - kRawByte));
   } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
+    AppendUtf8(out, c);
   }
 }
 
@@ -267,7 +242,7 @@ std::string SwapCase(std::string_view text) {
     } else if (IsLower(d.c)) {
       AppendCase(out, d.c, Case::kUpper);
     } else {
-      AppendUtf8(out, d.c);
+      AppendChar(out, d.c);
     }
     i += d.bytes;
   }

@@ -17,7 +17,7 @@ struct Decoded {
 };
 
 Decoded DecodeAt(std::string_view text, std::size_t at);  // at < text.size()
-void AppendUtf8(std::string& out, char32_t c);
+void AppendChar(std::string& out, char32_t c);
 bool IsAscii(std::string_view text);
 std::size_t CountChars(std::string_view text);
 // The byte where char number `chars` starts; text.size() when there are no more than that.

@@ -6,11 +6,11 @@
 #include <deque>
 #include <string>
 
+#include "base/utf8.h"
 #include "formats/tokenizer/merge_table.h"
 #include "formats/tokenizer/pre_tokenizer.h"
 #include "formats/tokenizer/segmenter.h"
 #include "formats/tokenizer/text_encoder.h"
-#include "formats/tokenizer/utf8.h"
 #include "formats/tokenizer/word_cache.h"
 
 namespace vt::tok {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "formats/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace vt::tok {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "formats/tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "formats/tokenizer/vocabulary.h"
 
 namespace vt::tok {

@@ -5,9 +5,9 @@
 #include <deque>
 #include <string>
 
+#include "base/utf8.h"
 #include "formats/tokenizer/segmenter.h"
 #include "formats/tokenizer/text_encoder.h"
-#include "formats/tokenizer/utf8.h"
 #include "formats/tokenizer/word_cache.h"
 
 namespace vt::tok {

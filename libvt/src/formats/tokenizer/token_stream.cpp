@@ -1,5 +1,5 @@
+#include "base/utf8.h"
 #include "formats/tokenizer/joiner.h"
-#include "formats/tokenizer/utf8.h"
 #include "vt/tokenizer.h"
 
 namespace vt {
@@ -11,13 +11,13 @@ std::string TakeCharacters(std::string& pending, bool all) {
   std::string out;
   std::size_t pos = 0;
   while (pos < pending.size()) {
-    const std::size_t valid = tok::ValidUtf8Prefix(std::string_view(pending).substr(pos));
+    const std::size_t valid = ValidUtf8Prefix(std::string_view(pending).substr(pos));
     out.append(pending, pos, valid);
     pos += valid;
     if (pos == pending.size()) break;
-    const tok::Utf8Char c = tok::ReadUtf8(pending, pos);
-    if (c.status == tok::Utf8Status::kTruncated && !all) break;
-    out += tok::kReplacementUtf8;
+    const Utf8Char c = ReadUtf8(pending, pos);
+    if (c.status == Utf8Status::kTruncated && !all) break;
+    out += kReplacementUtf8;
     pos += c.length;
   }
   pending.erase(0, pos);

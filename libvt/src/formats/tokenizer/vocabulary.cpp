@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/utf8.h"
 #include "formats/file_error.h"
-#include "formats/tokenizer/utf8.h"
 
 namespace vt::tok {
 namespace {

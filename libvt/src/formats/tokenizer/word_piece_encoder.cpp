@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/utf8.h"
 #include "formats/tokenizer/text_encoder.h"
 #include "formats/tokenizer/unicode.h"
-#include "formats/tokenizer/utf8.h"
 
 namespace vt::tok {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace vt::tok {
+namespace vt {
 
 enum class Utf8Status {
   kValid,
@@ -32,4 +32,4 @@ void AppendUtf8(std::string& out, char32_t code_point);
 
 inline constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";  // U+FFFD
 
-}  // namespace vt::tok
+}  // namespace vt

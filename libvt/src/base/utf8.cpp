@@ -1,8 +1,8 @@
-#include "formats/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include <cstring>
 
-namespace vt::tok {
+namespace vt {
 namespace {
 
 struct LeadByte {
@@ -79,4 +79,4 @@ void AppendUtf8(std::string& out, char32_t c) {
   }
 }
 
-}  // namespace vt::tok
+}  // namespace vt
