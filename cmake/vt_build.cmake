@@ -27,6 +27,9 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+if(VT_TESTS)
+  pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+endif()
 
 # vt_library(NAME DIR [deps...]): a static library vt_NAME of the .cpp files directly in DIR.
 function(vt_library name dir)

@@ -146,6 +146,48 @@ TEST(Describe, TinyModels) {
   EXPECT_EQ(end, document["model"]["bytes"].get<std::uint64_t>());
 }
 
+TEST(Describe, MetadataIsTheHeaders) {
+  // GGUF metadata value types by name, as the specification numbers them.
+  HeaderBytes header;
+  header.Number(std::uint32_t{0x46554747});
+  header.Number(std::uint32_t{3});
+  header.Number(std::uint64_t{0});
+  header.Number(std::uint64_t{7});
+  header.KeyText("general.architecture", "lemur");
+  header.KeyU32("lemur.block_count", 4000000000u);
+  header.KeyF32("lemur.scale", 0.1f);
+  header.KeyText("tokenizer.chat_template", std::string(4096, 'x'));
+  header.Text("lemur.windows");
+  header.Number(std::uint32_t{9});
+  header.Number(std::uint32_t{5});
+  header.Number(std::uint64_t{2});
+  header.Number(std::int32_t{-1});
+  header.Number(std::int32_t{512});
+  header.Text("tokenizer.ggml.tokens");
+  header.Number(std::uint32_t{9});
+  header.Number(std::uint32_t{8});
+  header.Number(std::uint64_t{2});
+  header.Text("a");
+  header.Text("b");
+  header.KeyText("tokenizer.ggml.model", "none");
+  const json document = Describe(header.WriteFile());
+  const json want = json::parse(R"([
+    {"key": "general.architecture", "type": "string", "of": null, "count": null, "bytes": 5,
+     "value": "lemur"},
+    {"key": "lemur.block_count", "type": "u32", "of": null, "count": null, "bytes": null,
+     "value": 4000000000},
+    {"key": "lemur.scale", "type": "f32", "of": null, "count": null, "bytes": null, "value": 0.1},
+    {"key": "tokenizer.chat_template", "type": "string", "of": null, "count": null, "bytes": 4096,
+     "value": null},
+    {"key": "lemur.windows", "type": "array", "of": "i32", "count": 2, "bytes": null,
+     "value": [-1, 512]},
+    {"key": "tokenizer.ggml.tokens", "type": "array", "of": "string", "count": 2, "bytes": null,
+     "value": null},
+    {"key": "tokenizer.ggml.model", "type": "string", "of": null, "count": null, "bytes": 4,
+     "value": "none"}])");
+  EXPECT_EQ(document["metadata"], want);
+}
+
 TEST(Describe, UnknownArchitecturesAsFarAsTheHeaderGoes) {
   std::string bytes = ReadFile(TinyPath("llama-dense.gguf"));
   bytes.replace(bytes.find("llama", bytes.find("general.architecture")), 5, "lemur");

@@ -59,8 +59,34 @@ TEST(Docs, ShellExamplesRun) {
   }
 }
 
+TEST(Docs, CapsExamplesRun) {
+  for (const char* page : {"vt.caps.md", "vt.caps-diff.md"}) {
+    for (std::string example : Examples(page, "sh")) {
+      ReplaceAll(example, "vt-caps", "\"$CAPS\"");
+      for (const char* profile : {"rtx-4090.json", "sim-small.json"}) {
+        ReplaceAll(example, profile,
+                   "'" + DataPath(std::string("../../profiles/") + profile) + "'");
+      }
+      const Outcome outcome = RunShell(example);
+      EXPECT_EQ(outcome.exit_code, 0) << example << "\n" << outcome.err;
+      ASSERT_EQ(Lines(outcome.out).size(), 1u) << example;
+      const json document = json::parse(outcome.out);
+      const std::string name = document["schema"];
+      EXPECT_EQ(SchemaErrors(document, name.substr(0, name.find('/')) + ".schema.json"), "")
+          << example;
+    }
+  }
+}
+
+TEST(Docs, OpsPageIsWhatTheProgramPrints) {
+  const Outcome outcome = RunCaps({"--markdown"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, ReadFile(DataPath("../../docs/ops.md")))
+      << "run vt-caps --markdown > docs/ops.md";
+}
+
 TEST(Docs, PagesNameEveryKeyOfTheirSchemas) {
-  for (const std::string name : {"vt.run", "vt.model", "vt.error"}) {
+  for (const std::string name : {"vt.run", "vt.model", "vt.error", "vt.caps", "vt.caps-diff"}) {
     const std::string page = ReadFile(DataPath("../../docs/json/" + name + ".md"));
     const json schema = json::parse(ReadFile(DataPath("../../docs/json/" + name + ".schema.json")));
     const std::function<void(const json&)> visit = [&](const json& part) {

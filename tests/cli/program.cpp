@@ -37,13 +37,13 @@ Running::Running(const Command& command)
   const std::string in_path = command.stdin_text ? folder_ + "/stdin" : "/dev/null";
   if (command.stdin_text) std::ofstream(in_path, std::ios::binary) << *command.stdin_text;
   std::vector<std::string> args = command.args;
-  args.insert(args.begin(), VT_RUN_BINARY);
+  args.insert(args.begin(), command.program.empty() ? VT_RUN_BINARY : command.program);
   std::vector<char*> argv;
   for (std::string& arg : args) argv.push_back(arg.data());
   argv.push_back(nullptr);
   const std::string err_path = folder_ + "/stderr";
   int terminal_end = -1;
-  if (command.terminal) {
+  if (command.terminal || command.stdout_terminal) {
     winsize size = {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
     EXPECT_EQ(openpty(&terminal_, &terminal_end, nullptr, nullptr, &size), 0);
     setenv("TERM", "xterm", 1);
@@ -60,6 +60,7 @@ Running::Running(const Command& command)
     Redirect(1, out_path_, O_WRONLY | O_CREAT | O_TRUNC);
     Redirect(2, err_path, O_WRONLY | O_CREAT | O_TRUNC);
     if (terminal_end >= 0) dup2(terminal_end, 2);
+    if (command.stdout_terminal) dup2(terminal_end, 1);
     if (command.close_stdin) close(0);
     if (command.close_stdout) close(1);
     execv(argv[0], argv.data());
@@ -116,10 +117,19 @@ Outcome RunVt(const std::vector<std::string>& args) {
   return RunVt(command);
 }
 
+Command CapsCommand(const std::vector<std::string>& args) {
+  Command command;
+  command.program = VT_CAPS_BINARY;
+  command.args = args;
+  return command;
+}
+
+Outcome RunCaps(const std::vector<std::string>& args) { return RunVt(CapsCommand(args)); }
+
 Outcome RunShell(const std::string& command) {
   const std::string folder = TempDir();
-  const std::string line = "cd '" + folder + "' && export VT='" + VT_RUN_BINARY + "' && ( " +
-                           command + " ) >stdout 2>stderr </dev/null";
+  const std::string line = "cd '" + folder + "' && export VT='" + VT_RUN_BINARY + "' CAPS='" +
+                           VT_CAPS_BINARY + "' && ( " + command + " ) >stdout 2>stderr </dev/null";
   const double started = Now();
   const int status = std::system(line.c_str());
   Outcome outcome;

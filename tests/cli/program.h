@@ -1,4 +1,4 @@
-// Runs the built vt-run as a user would: its own process, its own folder, real streams.
+// Runs the built programs as a user would: its own process, its own folder, real streams.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,14 @@ namespace vt::test {
 
 struct Command {
   std::vector<std::string> args;
+  std::string program;                    // the path; empty: vt-run
   std::optional<std::string> stdin_text;  // absent: /dev/null
   std::string stdout_path;                // instead of being captured
   bool close_stdin = false;
   bool close_stdout = false;
-  bool terminal = false;  // stderr is a terminal of 80 columns
-  std::string folder;     // where it runs; empty: a fresh one
+  bool terminal = false;         // stderr is a terminal of 80 columns
+  bool stdout_terminal = false;  // so is stdout; what it shows is then a part of `err`
+  std::string folder;            // where it runs; empty: a fresh one
 };
 
 struct Outcome {
@@ -47,7 +49,9 @@ class Running {
 
 Outcome RunVt(const Command& command);
 Outcome RunVt(const std::vector<std::string>& args);
-// A shell command in which $VT is the program; exit code of the shell.
+Outcome RunCaps(const std::vector<std::string>& args);  // vt-caps
+Command CapsCommand(const std::vector<std::string>& args);
+// A shell command in which $VT is vt-run and $CAPS vt-caps; exit code of the shell.
 Outcome RunShell(const std::string& command);
 
 // Writes `text` to a new file and returns its path.

@@ -10,8 +10,6 @@
 namespace vt::test {
 namespace {
 
-std::size_t Size(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 struct Shape {
   std::int64_t heads, kv_heads, key_dim, value_dim;
 };
@@ -146,7 +144,7 @@ class Fixture {
     store.rows = positions_;
     store.cols = cols;
     store.cells.data = bytes.data();
-    ElementwiseKernelsOnly().Rows<KvStoreArgs>().front().run(store, Part{});
+    CpuOps().Rows<KvStoreArgs>().front().run(store, Part{});
     decoded.clear();
     for (std::int64_t p = 0; p < positions_; ++p) {
       const std::uint8_t* cell = bytes.data() + slots[Size(p)] * store.cells.cell_bytes;
@@ -301,16 +299,17 @@ TEST(AttentionTest, RefusesWhatItCannotRead) {
   args.kv_heads = 2;
   args.key_dim = args.value_dim = 48;
   args.page_cells = 16;
-  const auto& kernel = ElementwiseKernelsOnly().Rows<AttentionArgs>().front();
+  const auto& kernel = CpuOps().Rows<AttentionArgs>().front();
   EXPECT_TRUE(kernel.supports(args).yes);
   args.k.type = DType::kQ8_0;
-  EXPECT_EQ(kernel.supports(args).reason, "q8_0 keys need key_dim (48) in whole blocks of 32");
+  EXPECT_EQ(kernel.supports(args).reason,
+            "key_dim (48) must be a multiple of 32 (the block of q8_0)");
   args.k.type = DType::kF16;
   args.v.type = DType::kQ4_0;
   EXPECT_EQ(kernel.supports(args).reason, "value type q4_0 is not taken (f32, f16, bf16 or q8_0)");
   args.v.type = DType::kF16;
   args.kv_heads = 4;
-  EXPECT_EQ(kernel.supports(args).reason, "heads (6) is not a multiple of kv_heads (4)");
+  EXPECT_EQ(kernel.supports(args).reason, "heads (6) must be a multiple of 4 (kv_heads)");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace vt {
 namespace {
 
-using test::Guarded;
+using test::Paged;
 
 TEST(EmbedTest, EveryTypeKernelAndPartCount) {
   constexpr std::int64_t kRows = 5;
@@ -12,7 +12,7 @@ TEST(EmbedTest, EveryTypeKernelAndPartCount) {
     const std::int64_t cols = InfoOf(type).block == 1 ? 37 : 512;
     const auto row_bytes =
         static_cast<std::int64_t>(RowBytes(type, static_cast<std::uint64_t>(cols)));
-    Guarded<std::uint8_t> table(kRows * row_bytes);
+    Paged<std::uint8_t> table(kRows * row_bytes);
     test::Random random(7);
     test::FillWeights(type, kRows, cols, table.data(), random);
     const std::int32_t ids[] = {4, 0, 0, 3, 1, 2, 4};
@@ -32,11 +32,11 @@ TEST(EmbedTest, EveryTypeKernelAndPartCount) {
           for (const int parts : {1, 2, 3, 8}) {
             SCOPED_TRACE(kernel->name + " " + std::string(NameOf(type)) + " rows " +
                          std::to_string(rows) + " parts " + std::to_string(parts));
-            Guarded<float> got(rows * cols);
+            Paged<float> got(rows * cols);
             args.out = got.data();
             test::RunParts(*kernel, args, parts);
             for (std::int64_t i = 0; i < rows * cols; ++i) {
-              ASSERT_TRUE(test::Same(got[i], want[static_cast<std::size_t>(i)]))
+              ASSERT_TRUE(test::SameBits(got[i], want[static_cast<std::size_t>(i)]))
                   << "index " << i << ": want " << want[static_cast<std::size_t>(i)] << ", got "
                   << got[i];
             }
@@ -49,7 +49,7 @@ TEST(EmbedTest, EveryTypeKernelAndPartCount) {
 }
 
 TEST(EmbedTest, RefusesWhatHoldsNoWeights) {
-  for (const auto& kernel : test::MatmulKernels().Rows<EmbedArgs>()) {
+  for (const auto& kernel : test::CpuOps().Rows<EmbedArgs>()) {
     EmbedArgs args{.table = {.type = DType::kI32, .rows = 4, .cols = 32}};
     EXPECT_NE(kernel.supports(args).reason.find("i32"), std::string::npos);
     args.table = {.type = DType::kQ4_K, .rows = 4, .cols = 300};

@@ -8,8 +8,6 @@
 namespace vt::test {
 namespace {
 
-std::size_t Size(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 TEST(KvStoreTest, EveryKernelTypeAndWidth) {
   const std::vector<std::int32_t> slots = {4, 0, 9, 2};
   const std::int64_t cells = 10;
@@ -20,7 +18,7 @@ TEST(KvStoreTest, EveryKernelTypeAndWidth) {
         KvStoreArgs args;
         args.cols = cols;
         args.cells.type = type;
-        for (const auto& kernel : ElementwiseKernelsOnly().Rows<KvStoreArgs>()) {
+        for (const auto& kernel : CpuOps().Rows<KvStoreArgs>()) {
           EXPECT_FALSE(kernel.supports(args).yes);
         }
         continue;

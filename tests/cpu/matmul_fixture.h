@@ -13,19 +13,17 @@
 #include <vector>
 
 #include "cpu/generic/half.h"
+#include "cpu/kernel_harness.h"
 #include "cpu/quants/dequantize.h"
-#include "cpu/register.h"
-#include "ops/registry.h"
 #include "support/test_files.h"
-#include "vt/device.h"
 
 namespace vt::test {
 
 // `count` values that end at a page that may not be touched, with another such page in front.
 template <class T>
-class Guarded {
+class Paged {
  public:
-  explicit Guarded(std::int64_t count)
+  explicit Paged(std::int64_t count)
       : count_(count), page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
     inner_ = (bytes + page_ - 1) / page_ * page_;
@@ -37,9 +35,9 @@ class Guarded {
     std::memset(base_ + page_, 0xa5, inner_);
     data_ = reinterpret_cast<T*>(base_ + page_ + inner_ - bytes);
   }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(base_, inner_ + 2 * page_); }
+  Paged(const Paged&) = delete;
+  Paged& operator=(const Paged&) = delete;
+  ~Paged() { munmap(base_, inner_ + 2 * page_); }
 
   T* data() const { return data_; }
   std::int64_t size() const { return count_; }
@@ -71,10 +69,11 @@ class Random {
   std::mt19937 engine_;
 };
 
+// The types that matmul takes.
 inline std::vector<DType> WeightTypes() {
   std::vector<DType> types;
   for (const DTypeInfo& info : AllDTypes()) {
-    if (FindDequantize(info.type)) types.push_back(info.type);
+    if (FindDequantize(info.type) && info.type != DType::kF8_E4M3) types.push_back(info.type);
   }
   return types;
 }
@@ -140,18 +139,9 @@ inline void FillWeights(DType type, std::int64_t rows, std::int64_t cols, std::u
   }
 }
 
-inline const Registry& MatmulKernels() {
-  static const Registry registry = [] {
-    Registry r;
-    RegisterCpuMatmul(r);
-    return r;
-  }();
-  return registry;
-}
-
 template <class Args>
 const Kernel<Args>& Reference(const std::string& name) {
-  for (const Kernel<Args>& kernel : MatmulKernels().Rows<Args>()) {
+  for (const Kernel<Args>& kernel : CpuOps().Rows<Args>()) {
     if (kernel.name == name) return kernel;
   }
   throw std::runtime_error("no kernel " + name);
@@ -160,22 +150,13 @@ const Kernel<Args>& Reference(const std::string& name) {
 // The kernels that take `args` and that this machine has the instructions for.
 template <class Args>
 std::vector<const Kernel<Args>*> Usable(const Args& args) {
-  static const std::uint32_t features = ProbeCpu().features;
   std::vector<const Kernel<Args>*> out;
-  for (const Kernel<Args>& kernel : MatmulKernels().Rows<Args>()) {
-    if ((kernel.needs & ~features) == 0 && kernel.supports(args).yes) out.push_back(&kernel);
+  for (const Kernel<Args>& kernel : CpuOps().Rows<Args>()) {
+    if (kernel.run && (kernel.needs & ~MachineFeatures()) == 0 && kernel.supports(args).yes) {
+      out.push_back(&kernel);
+    }
   }
   return out;
 }
-
-template <class Args>
-void RunParts(const Kernel<Args>& kernel, const Args& args, int parts) {
-  for (int i = parts - 1; i >= 0; --i) kernel.run(args, Part{i, parts});
-}
-
-inline std::uint32_t Bits(float x) { return BitsOfFloat(x); }
-
-// Same bits, or both NaN.
-inline bool Same(float a, float b) { return Bits(a) == Bits(b) || (a != a && b != b); }
 
 }  // namespace vt::test

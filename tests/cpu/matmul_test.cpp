@@ -4,11 +4,12 @@
 
 #include "cpu/matmul_fixture.h"
 #include "ops/matmul_policy.h"
+#include "ops/resolve.h"
 
 namespace vt {
 namespace {
 
-using test::Guarded;
+using test::Paged;
 
 // One problem with its inputs in guarded memory.
 class Problem {
@@ -53,7 +54,7 @@ class Problem {
 
   // The result of a kernel; with accumulate, on top of 0, 0.25, 0.5, ...
   std::vector<float> Run(const Kernel<MatmulArgs>& kernel, int parts = 1) {
-    Guarded<float> out(outputs());
+    Paged<float> out(outputs());
     for (std::int64_t i = 0; i < outputs(); ++i) out[i] = 0.25f * static_cast<float>(i % 64);
     args_.out = out.data();
     test::RunParts(kernel, args_, parts);
@@ -77,13 +78,13 @@ class Problem {
     return static_cast<std::int64_t>(RowBytes(type, static_cast<std::uint64_t>(k)));
   }
 
-  Guarded<std::uint8_t> w_;
-  Guarded<float> x_;
-  Guarded<std::int8_t> high_;
-  Guarded<std::int8_t> low_;
-  Guarded<float> scales_;
-  Guarded<std::int32_t> sums_;
-  Guarded<float> bias_;
+  Paged<std::uint8_t> w_;
+  Paged<float> x_;
+  Paged<std::int8_t> high_;
+  Paged<std::int8_t> low_;
+  Paged<float> scales_;
+  Paged<std::int32_t> sums_;
+  Paged<float> bias_;
   MatmulArgs args_;
 };
 
@@ -92,7 +93,7 @@ void ExpectSame(const std::string& name, const std::vector<float>& want,
   ASSERT_EQ(want.size(), got.size());
   int wrong = 0;
   for (std::size_t i = 0; i < want.size(); ++i) {
-    if (test::Same(want[i], got[i])) continue;
+    if (test::SameBits(want[i], got[i])) continue;
     if (++wrong <= 3) {
       ADD_FAILURE() << name << ": index " << i << ", want " << want[i] << ", got " << got[i];
     }
@@ -180,14 +181,14 @@ TEST(MatmulTest, PartsBiasAndAccumulateAgree) {
 
 TEST(MatmulTest, RowsOfXDoNotAffectEachOther) {
   for (const DType type : {DType::kQ4_1, DType::kQ6_K, DType::kF16, DType::kIQ2_S}) {
-    const ActType act = MatmulActType(type, 512, false);
+    const ActType act = MatmulActType(type, 512, false, DeviceKind::kCpu);
     Problem all(type, act, 20, 37, 512);
     for (const auto* kernel : test::Usable(all.args())) {
       const std::vector<float> want = all.Run(*kernel);
       MatmulArgs one = all.args();
       one.m = 1;
       for (std::int64_t r = 0; r < 37; ++r) {
-        Guarded<float> out(20);
+        Paged<float> out(20);
         one.out = out.data();
         if (act == ActType::kQ15) {
           one.q = {all.high() + r * 512, all.low() + r * 512, all.scales() + r * 16,
@@ -197,7 +198,7 @@ TEST(MatmulTest, RowsOfXDoNotAffectEachOther) {
         }
         test::RunParts(*kernel, one, 1);
         for (std::int64_t i = 0; i < 20; ++i) {
-          ASSERT_TRUE(test::Same(out[i], want[static_cast<std::size_t>(r * 20 + i)]))
+          ASSERT_TRUE(test::SameBits(out[i], want[static_cast<std::size_t>(r * 20 + i)]))
               << kernel->name << " row " << r << " output " << i;
         }
       }
@@ -351,7 +352,7 @@ TEST(MatmulTest, ReasonsNameWhatIsNotTaken) {
   MatmulArgs args;
   args.act = ActType::kQ15;
   args.w = {.type = DType::kIQ1_S, .rows = 4, .cols = 256};
-  for (const auto& kernel : test::MatmulKernels().Rows<MatmulArgs>()) {
+  for (const auto& kernel : test::CpuOps().Rows<MatmulArgs>()) {
     const std::string reason = kernel.supports(args).reason;
     if (kernel.name.ends_with("q15")) {
       EXPECT_NE(reason.find("iq1_s"), std::string::npos) << reason;
@@ -383,25 +384,27 @@ TEST(MatmulTest, TheWidestInstructionSetIsChosen) {
     MatmulArgs args;
     args.w = {.type = DType::kQ4_K, .rows = 4, .cols = 256};
     args.act = ActType::kQ15;
-    auto q15 = Resolve(test::MatmulKernels(), device, args);
+    auto q15 = Resolve(test::CpuOps(), device, args);
     ASSERT_TRUE(q15.ok());
     EXPECT_EQ((*q15)->name, expected.q15);
     args.act = ActType::kF32;
-    auto f32 = Resolve(test::MatmulKernels(), device, args);
+    auto f32 = Resolve(test::CpuOps(), device, args);
     ASSERT_TRUE(f32.ok());
     EXPECT_EQ((*f32)->name, expected.f32);
   }
 }
 
-TEST(MatmulPolicyTest, EightBitsWhereTheTypeHasThemUnlessExact) {
-  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, false), ActType::kQ15);
-  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, true), ActType::kF32);
-  EXPECT_EQ(MatmulActType(DType::kF16, 256, false), ActType::kF32);
-  EXPECT_EQ(MatmulActType(DType::kIQ1_S, 256, false), ActType::kF32);
+TEST(MatmulPolicyTest, FifteenBitsWhereTheTypeHasThemUnlessExactOrOnAGpu) {
+  constexpr DeviceKind kCpu = DeviceKind::kCpu;
+  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, false, kCpu), ActType::kQ15);
+  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, true, kCpu), ActType::kF32);
+  EXPECT_EQ(MatmulActType(DType::kQ4_K, 256, false, DeviceKind::kCuda), ActType::kF32);
+  EXPECT_EQ(MatmulActType(DType::kF16, 256, false, kCpu), ActType::kF32);
+  EXPECT_EQ(MatmulActType(DType::kIQ1_S, 256, false, kCpu), ActType::kF32);
   for (const DType type : kQ15WeightTypes) {
     MatmulArgs args;
     args.w = {.type = type, .rows = 1, .cols = 256};
-    args.act = MatmulActType(type, 256, false);
+    args.act = MatmulActType(type, 256, false, kCpu);
     EXPECT_EQ(args.act, ActType::kQ15);
     EXPECT_TRUE(test::Reference<MatmulArgs>("cpu.scalar.q15").supports(args).yes);
   }

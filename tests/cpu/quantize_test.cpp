@@ -7,17 +7,17 @@
 namespace vt {
 namespace {
 
-using test::Guarded;
+using test::Paged;
 
 struct Quantized {
   explicit Quantized(std::int64_t count)
       : high(count), low(count), scales(count / 32), sums(count / 32) {}
   Q15Rows Rows() const { return {high.data(), low.data(), scales.data(), sums.data()}; }
   int Value(std::int64_t i) const { return 128 * high[i] + low[i]; }
-  Guarded<std::int8_t> high;
-  Guarded<std::int8_t> low;
-  Guarded<float> scales;
-  Guarded<std::int32_t> sums;
+  Paged<std::int8_t> high;
+  Paged<std::int8_t> low;
+  Paged<float> scales;
+  Paged<std::int32_t> sums;
 };
 
 void Quantize(const std::string& kernel, const float* x, std::int64_t rows, std::int64_t cols,
@@ -29,7 +29,7 @@ void Quantize(const std::string& kernel, const float* x, std::int64_t rows, std:
 TEST(QuantizeTest, ValuesAreNearestMultiplesOfTheScale) {
   test::Random random(1);
   constexpr std::int64_t kCols = 96;
-  Guarded<float> x(3 * kCols);
+  Paged<float> x(3 * kCols);
   for (std::int64_t i = 0; i < x.size(); ++i) {
     x[i] = random.Uniform(-4, 4) * (i / 32 % 2 ? 1e-6f : 1e6f);
   }
@@ -54,7 +54,7 @@ TEST(QuantizeTest, ValuesAreNearestMultiplesOfTheScale) {
 }
 
 TEST(QuantizeTest, RoundsHalfToEven) {
-  Guarded<float> x(32);
+  Paged<float> x(32);
   for (int i = 0; i < 32; ++i) x[i] = static_cast<float>(i) - 15.5f;
   x[0] = 16256.0f;  // scale 1
   Quantized q(32);
@@ -70,7 +70,7 @@ TEST(QuantizeTest, SpecialValues) {
                             1e-40f, 1e-45f, 1e-31f, 3.4e38f, -3.4e38f};
   for (const float special : specials) {
     for (const int at : {0, 5, 16, 31}) {
-      Guarded<float> x(64);
+      Paged<float> x(64);
       for (int i = 0; i < 64; ++i) x[i] = i < 32 ? 0.0f : 1.0f;
       x[at] = special;
       Quantized q(64);
@@ -81,7 +81,7 @@ TEST(QuantizeTest, SpecialValues) {
         EXPECT_TRUE(std::isnan(q.scales[0])) << special;
         EXPECT_EQ(q.Value(at), 0);
       } else if (std::fabs(special) < 0x1p-100f) {
-        EXPECT_EQ(test::Bits(q.scales[0]), 0u) << special;
+        EXPECT_EQ(BitsOfFloat(q.scales[0]), 0u) << special;
         EXPECT_EQ(q.sums[0], 0);
       } else {
         EXPECT_EQ(q.scales[0], std::fabs(special) / 16256.0f);
@@ -95,7 +95,7 @@ TEST(QuantizeTest, EveryKernelAndPartCountAgrees) {
   test::Random random(2);
   for (const std::int64_t rows : {0, 1, 2, 5}) {
     for (const std::int64_t cols : {32, 64, 96, 576}) {
-      Guarded<float> x(rows * cols);
+      Paged<float> x(rows * cols);
       for (std::int64_t i = 0; i < x.size(); ++i) {
         x[i] = std::ldexp(random.Uniform(-1, 1), static_cast<int>(random.Bits() % 20) - 10);
       }
@@ -115,7 +115,7 @@ TEST(QuantizeTest, EveryKernelAndPartCountAgrees) {
             ASSERT_EQ(got.low[i], want.low[i]) << "value " << i << " of " << x[i];
           }
           for (std::int64_t g = 0; g < x.size() / 32; ++g) {
-            ASSERT_TRUE(test::Same(got.scales[g], want.scales[g])) << "group " << g;
+            ASSERT_TRUE(test::SameBits(got.scales[g], want.scales[g])) << "group " << g;
             ASSERT_EQ(got.sums[g], want.sums[g]) << "group " << g;
           }
           EXPECT_TRUE(got.high.Intact() && got.low.Intact() && got.scales.Intact() &&
@@ -128,7 +128,7 @@ TEST(QuantizeTest, EveryKernelAndPartCountAgrees) {
 
 TEST(QuantizeTest, RefusesPartialGroups) {
   const QuantizeArgs args{.x = nullptr, .out = {}, .rows = 1, .cols = 33};
-  for (const auto& kernel : test::MatmulKernels().Rows<QuantizeArgs>()) {
+  for (const auto& kernel : test::CpuOps().Rows<QuantizeArgs>()) {
     const Support support = kernel.supports(args);
     EXPECT_FALSE(support.yes);
     EXPECT_NE(support.reason.find("33"), std::string::npos) << support.reason;

@@ -22,6 +22,12 @@ EnginePlan Plan(std::int64_t context, std::int64_t sequences) {
   return plan;
 }
 
+// Host memory, for as long as the program runs.
+DeviceMemory& Memory() {
+  static const std::unique_ptr<DeviceMemory> memory = OpenDeviceMemory(DeviceInfo{}).value();
+  return *memory;
+}
+
 std::vector<TokenId> Tokens(std::size_t count, TokenId first = 0) {
   std::vector<TokenId> ids(count);
   std::iota(ids.begin(), ids.end(), first);
@@ -40,13 +46,13 @@ void Feed(KvCache& cache, KvCache::Sequence& sequence, std::span<const TokenId> 
 
 TEST(KvCache, TakesThePlannedBytes) {
   const EnginePlan plan = Plan(512, 2);
-  const Result<KvCache> cache = KvCache::Create(plan);
+  const Result<KvCache> cache = KvCache::Create(plan, Memory());
   ASSERT_TRUE(cache.ok()) << cache.status().message();
   EXPECT_EQ(cache->allocated_bytes(), plan.RowBytes("kv"));
 }
 
 TEST(KvCache, AWindowLetsPagesGo) {
-  Result<KvCache> cache = KvCache::Create(Plan(512, 1));
+  Result<KvCache> cache = KvCache::Create(Plan(512, 1), Memory());
   ASSERT_TRUE(cache.ok());
   KvCache::Sequence sequence = cache->Open({}, true);
   Feed(*cache, sequence, Tokens(500), 50);
@@ -63,7 +69,7 @@ TEST(KvCache, AWindowLetsPagesGo) {
 }
 
 TEST(KvCache, SharesTheLongestHeldPrefix) {
-  Result<KvCache> cache = KvCache::Create(Plan(512, 2));
+  Result<KvCache> cache = KvCache::Create(Plan(512, 2), Memory());
   ASSERT_TRUE(cache.ok());
   const std::vector<TokenId> prompt = Tokens(200);
   KvCache::Sequence first = cache->Open(prompt, true);
@@ -83,7 +89,7 @@ TEST(KvCache, SharesTheLongestHeldPrefix) {
 }
 
 TEST(KvCache, UnpublishedPagesAreNotShared) {
-  Result<KvCache> cache = KvCache::Create(Plan(512, 2));
+  Result<KvCache> cache = KvCache::Create(Plan(512, 2), Memory());
   ASSERT_TRUE(cache.ok());
   const std::vector<TokenId> prompt = Tokens(100);
   KvCache::Sequence first = cache->Open({}, true);
@@ -93,7 +99,7 @@ TEST(KvCache, UnpublishedPagesAreNotShared) {
 }
 
 TEST(KvCache, IdlePrefixesGiveWayToNewSequences) {
-  Result<KvCache> cache = KvCache::Create(Plan(256, 1));
+  Result<KvCache> cache = KvCache::Create(Plan(256, 1), Memory());
   ASSERT_TRUE(cache.ok());
   for (TokenId round = 0; round < 5; ++round) {
     const std::vector<TokenId> prompt = Tokens(256, round * 1000);
@@ -109,7 +115,7 @@ TEST(KvCache, IdlePrefixesGiveWayToNewSequences) {
 }
 
 TEST(KvCache, SaysWhenAllPagesAreInUse) {
-  Result<KvCache> cache = KvCache::Create(Plan(128, 1));
+  Result<KvCache> cache = KvCache::Create(Plan(128, 1), Memory());
   ASSERT_TRUE(cache.ok());
   KvCache::Sequence sequence = cache->Open({}, true);
   const Status status = cache->Append(sequence, Tokens(200));

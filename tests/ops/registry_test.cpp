@@ -1,189 +1,151 @@
-// The op table: its rows are complete, and Resolve's answer depends on nothing but build, device
-// and arguments.
+// The op table: its rows are complete, in every build.
 #include "ops/registry.h"
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "cpu/register.h"
+#include "gpu/register.h"
+#include "ops/composed.h"
+#include "ops/op_facts.h"
 
 namespace vt {
 namespace {
 
-Support Yes(const AddArgs&) { return {}; }
-Support UpToEight(const AddArgs& args) {
-  if (args.count > 8) return {false, "count must be at most 8"};
-  return {};
-}
-void Nothing(const AddArgs&, Part) {}
-
-Kernel<AddArgs> Row(std::string name, Tier tier, int priority, std::uint32_t needs = 0) {
-  return {std::move(name), DeviceKind::kCpu, tier, priority, needs, Yes, Nothing, nullptr};
-}
-
-DeviceInfo Device(std::uint32_t features) {
-  DeviceInfo info;
-  info.id = "cpu";
-  info.features = features;
-  return info;
-}
-
-std::string Chosen(const Registry& registry, std::uint32_t features,
-                   const ResolveOptions& options = {}, std::int64_t count = 1) {
-  AddArgs args;
-  args.count = count;
-  const auto kernel = Resolve(registry, Device(features), args, options);
-  return kernel.ok() ? (*kernel)->name : kernel.status().message();
-}
-
-// A copy of the rows of this build, to add to.
 Registry Complete() {
   Registry registry;
   RegisterCpuKernels(registry);
+  RegisterGpuKernels(registry);
+  RegisterComposedKernels(registry);
   return registry;
 }
+
+Support Yes(const AddArgs&) { return {}; }
+void Nothing(const AddArgs&, Part) {}
 
 TEST(RegistryTest, BuiltinRowsAreComplete) {
   const Status status = BuiltinKernels().Check();
   EXPECT_TRUE(status.ok()) << status.message();
-  std::set<std::string> ops;
-  int rows = 0;
+  std::set<std::string_view> ops;
   BuiltinKernels().ForEach([&](std::string_view op, const auto& kernel) {
-    ops.insert(std::string(op));
-    ++rows;
-    EXPECT_TRUE(kernel.supports) << kernel.name;
-    EXPECT_TRUE(kernel.run) << kernel.name;
-    EXPECT_TRUE(kernel.name.starts_with("cpu.")) << kernel.name;
-    EXPECT_EQ(kernel.tier == Tier::kReference, kernel.priority == 0) << op << " " << kernel.name;
-    if (kernel.tier == Tier::kReference) {
-      EXPECT_EQ(kernel.needs, 0u) << kernel.name;
+    ops.insert(op);
+    const std::string row = std::string(op) + " " + kernel.name;
+    EXPECT_TRUE(kernel.supports) << row;
+    EXPECT_TRUE(kernel.name.starts_with(std::string(NameOf(kernel.device)) + ".")) << row;
+    switch (kernel.tier) {
+      case Tier::kReference:
+        EXPECT_EQ(kernel.priority, 0) << row;
+        EXPECT_EQ(kernel.needs, 0u) << row;
+        EXPECT_TRUE(kernel.run) << row;
+        break;
+      case Tier::kComposed:
+        EXPECT_EQ(kernel.priority, 5) << row;
+        EXPECT_TRUE(kernel.compose) << row;
+        break;
+      case Tier::kNative:
+        EXPECT_GE(kernel.priority, 10) << row;
+        EXPECT_FALSE(kernel.compose) << row;
     }
+    const bool may_be_compiled_out =
+        kernel.device == DeviceKind::kCuda || kernel.device == DeviceKind::kHip;
+    EXPECT_TRUE(kernel.built() || may_be_compiled_out) << row;
   });
-  EXPECT_EQ(ops.size(), 12u);
-  EXPECT_GT(rows, 24);
+  EXPECT_EQ(ops.size(), OpNames().size());
+}
+
+TEST(OpFactsTest, EveryOpSaysAll) {
+  std::set<std::string_view> names, meanings;
+  ForEachOp([&]<class Args>() {
+    const OpFacts<Args>& facts = FactsOf<Args>();
+    EXPECT_TRUE(names.insert(Args::kOp).second) << Args::kOp;
+    EXPECT_TRUE(meanings.insert(facts.meaning).second) << Args::kOp << ": " << facts.meaning;
+    EXPECT_TRUE(facts.check_shape && facts.output && facts.shape) << Args::kOp;
+    EXPECT_TRUE(facts.add_cases && facts.bind) << Args::kOp;
+    // A composed row on every kind of device, or on none.
+    int composed = 0;
+    for (const Kernel<Args>& kernel : BuiltinKernels().Rows<Args>()) composed += !!kernel.compose;
+    EXPECT_EQ(composed, facts.compose ? static_cast<int>(std::size(kDeviceKinds)) : 0) << Args::kOp;
+  });
+  EXPECT_EQ(names.size(), OpNames().size());
+  EXPECT_FALSE(meanings.contains(""));
+}
+
+template <class Args>
+void ExpectRefusedEverywhere(const Args& args, const std::string& reason) {
+  for (const Kernel<Args>& kernel : BuiltinKernels().Rows<Args>()) {
+    const Support answer = kernel.supports(args);
+    if (kernel.compose && answer.yes) continue;  // its parts refuse
+    EXPECT_FALSE(answer.yes) << Args::kOp << " " << kernel.name;
+    if (!reason.empty()) {
+      EXPECT_EQ(answer.reason, reason) << Args::kOp << " " << kernel.name;
+    }
+  }
+}
+
+TEST(RegistryTest, NegativeSizesAreRefusedOnEveryDevice) {
+  const std::string rows = "rows (-1) must be at least 0", count = "count (-1) must be at least 0";
+  ExpectRefusedEverywhere(RmsNormArgs{.rows = -1, .cols = 8}, rows);
+  ExpectRefusedEverywhere(RmsNormAddArgs{.rows = -1, .cols = 8}, rows);
+  ExpectRefusedEverywhere(SoftmaxArgs{.rows = -1, .cols = 8}, rows);
+  ExpectRefusedEverywhere(ArgMaxArgs{.rows = -1, .cols = 8}, rows);
+  ExpectRefusedEverywhere(RopeArgs{.rows = -1, .heads = 1, .head_dim = 8, .pairs = 4}, rows);
+  ExpectRefusedEverywhere(SiluMulArgs{.count = -1}, count);
+  ExpectRefusedEverywhere(GeluMulArgs{.count = -1}, count);
+  ExpectRefusedEverywhere(AddArgs{.count = -1}, count);
+  const Weight w{.type = DType::kQ8_0, .rows = 2, .cols = 32};
+  const Weight none{.type = DType::kQ8_0, .rows = -2, .cols = 32};
+  ExpectRefusedEverywhere(EmbedArgs{.table = w, .rows = -1}, rows);
+  ExpectRefusedEverywhere(EmbedArgs{.table = none, .rows = 1},
+                          "rows of the weight (-2) must be at least 0");
+  ExpectRefusedEverywhere(MatmulArgs{.w = w, .m = -1}, "");
+  ExpectRefusedEverywhere(MatmulArgs{.w = none, .m = 1}, "");
+}
+
+// Whatever is built for one of the GPU kinds is written for all of them.
+TEST(RegistryTest, GpuKindsHaveTheSameNativeRows) {
+  std::map<DeviceKind, std::set<std::string>> rows;
+  BuiltinKernels().ForEach([&](std::string_view op, const auto& kernel) {
+    if (kernel.device == DeviceKind::kCpu || kernel.tier != Tier::kNative) return;
+    rows[kernel.device].insert(std::string(op) + kernel.name.substr(kernel.name.find('.')));
+  });
+  EXPECT_GE(rows[DeviceKind::kSim].size(), 10u);
+  EXPECT_EQ(rows[DeviceKind::kSim], rows[DeviceKind::kCuda]);
+  EXPECT_EQ(rows[DeviceKind::kSim], rows[DeviceKind::kHip]);
 }
 
 TEST(RegistryTest, DuplicateRowIsFound) {
   Registry registry = Complete();
   ASSERT_TRUE(registry.Check().ok());
-  registry.Add(Row("cpu.scalar.f32", Tier::kNative, 1));
+  registry.Add(Kernel<AddArgs>{
+      .name = "cpu.scalar.f32", .tier = Tier::kNative, .supports = Yes, .run = Nothing});
   EXPECT_EQ(registry.Check().code(), Code::kInternal);
   EXPECT_EQ(registry.Check().message(), "op table: duplicate row add cpu.scalar.f32");
 }
 
-TEST(RegistryTest, MissingReferenceIsFound) {
+TEST(RegistryTest, RowThatRunsTwoWaysIsFound) {
+  Registry registry = Complete();
+  registry.Add(Kernel<AddArgs>{.name = "cpu.both",
+                               .supports = Yes,
+                               .run = Nothing,
+                               .launch = [](const AddArgs&, GpuStream&) { return Status(); }});
+  EXPECT_EQ(registry.Check().message(), "op table: row add cpu.both can run in more than one way");
+}
+
+TEST(RegistryTest, OpThatCannotAlwaysRunIsFound) {
   Registry empty;
   EXPECT_EQ(empty.Check().code(), Code::kInternal);
-  Registry without_one;
-  Complete().ForEach([&](std::string_view op, const auto& kernel) {
-    if (op != "rope" || kernel.tier != Tier::kReference) without_one.Add(kernel);
-  });
-  EXPECT_EQ(without_one.Check().message(), "op table: rope has no reference kernel");
-}
-
-TEST(ResolveTest, HighestPriorityThatTheMachineRuns) {
-  Registry registry;
-  registry.Add(Row("cpu.scalar.f32", Tier::kReference, 0));
-  registry.Add(Row("cpu.avx512.f32", Tier::kNative, 20, kFeatureAvx512));
-  registry.Add(Row("cpu.avx2.f32", Tier::kNative, 10, kFeatureAvx2));
-  EXPECT_EQ(Chosen(registry, 0), "cpu.scalar.f32");
-  EXPECT_EQ(Chosen(registry, kFeatureAvx2), "cpu.avx2.f32");
-  EXPECT_EQ(Chosen(registry, kFeatureAvx2 | kFeatureAvx512), "cpu.avx512.f32");
-  EXPECT_EQ(Chosen(registry, kFeatureAvx512), "cpu.avx512.f32");
-}
-
-TEST(ResolveTest, TiesGoByNameInAnyOrderOfRows) {
-  for (bool reversed : {false, true}) {
-    Registry registry;
-    registry.Add(Row(reversed ? "cpu.b" : "cpu.a", Tier::kNative, 10));
-    registry.Add(Row(reversed ? "cpu.a" : "cpu.b", Tier::kNative, 10));
-    registry.Add(Row("cpu.0", Tier::kReference, 0));
-    EXPECT_EQ(Chosen(registry, 0), "cpu.a");
+  for (const std::string_view op : OpNames()) {
+    Registry without;
+    Complete().ForEach([&](std::string_view row_op, const auto& kernel) {
+      const bool always = kernel.device == DeviceKind::kCpu && kernel.tier != Tier::kNative;
+      if (row_op != op || !always) without.Add(kernel);
+    });
+    EXPECT_EQ(
+        without.Check().message(),
+        "op table: " + std::string(op) + " has neither a reference nor a composed kernel on cpu");
   }
-}
-
-TEST(ResolveTest, ArgumentsCount) {
-  Registry registry;
-  registry.Add(Row("cpu.scalar.f32", Tier::kReference, 0));
-  Kernel<AddArgs> small = Row("cpu.small", Tier::kNative, 10);
-  small.supports = UpToEight;
-  registry.Add(small);
-  EXPECT_EQ(Chosen(registry, 0, {}, 8), "cpu.small");
-  EXPECT_EQ(Chosen(registry, 0, {}, 9), "cpu.scalar.f32");
-}
-
-TEST(ResolveTest, ForcedKernel) {
-  Registry registry;
-  registry.Add(Row("cpu.scalar.f32", Tier::kReference, 0));
-  registry.Add(Row("cpu.avx2.f32", Tier::kNative, 10, kFeatureAvx2));
-  ResolveOptions options;
-  options.forced["add"] = "cpu.scalar.f32";
-  EXPECT_EQ(Chosen(registry, kFeatureAvx2, options), "cpu.scalar.f32");
-  options.forced["add"] = "cpu.avx2.f32";
-  EXPECT_EQ(Chosen(registry, 0, options),
-            "op add on device cpu: no kernel runs it; cpu.scalar.f32: kernel cpu.avx2.f32 is "
-            "forced; cpu.avx2.f32: built, but this machine lacks avx2");
-  options.forced = {{"rope", "cpu.scalar.f32"}};  // another op's
-  EXPECT_EQ(Chosen(registry, kFeatureAvx2, options), "cpu.avx2.f32");
-}
-
-TEST(ResolveTest, TierLimit) {
-  Registry registry;
-  registry.Add(Row("cpu.scalar.f32", Tier::kReference, 0));
-  registry.Add(Row("cpu.joined", Tier::kComposed, 5));
-  registry.Add(Row("cpu.avx2.f32", Tier::kNative, 10, kFeatureAvx2));
-  ResolveOptions options;
-  options.lowest = Tier::kNative;
-  EXPECT_EQ(Chosen(registry, kFeatureAvx2, options), "cpu.avx2.f32");
-  EXPECT_EQ(Chosen(registry, 0, options),
-            "op add on device cpu: no kernel runs it; cpu.scalar.f32: tier reference is below the "
-            "lowest allowed, native; cpu.joined: tier composed is below the lowest allowed, "
-            "native; cpu.avx2.f32: built, but this machine lacks avx2");
-  options.lowest = Tier::kComposed;
-  EXPECT_EQ(Chosen(registry, 0, options), "cpu.joined");
-  options.lowest = Tier::kReference;
-  EXPECT_EQ(Chosen(registry, 0, options), "cpu.joined");
-}
-
-TEST(ResolveTest, RefusalIsUnsupportedWithTheKernelsReason) {
-  Registry registry;
-  Kernel<AddArgs> small = Row("cpu.small", Tier::kReference, 0);
-  small.supports = UpToEight;
-  registry.Add(small);
-  AddArgs args;
-  args.count = 9;
-  const auto kernel = Resolve(registry, Device(0), args);
-  ASSERT_FALSE(kernel.ok());
-  EXPECT_EQ(kernel.status().code(), Code::kUnsupported);
-  EXPECT_EQ(kernel.status().message(),
-            "op add on device cpu: no kernel runs it; cpu.small: count must be at most 8");
-}
-
-TEST(ResolveTest, BuiltinChoicesFollowTheFeatures) {
-  RmsNormArgs args;
-  args.cols = 64;
-  const auto name = [&](std::uint32_t features) {
-    const auto kernel = Resolve(BuiltinKernels(), Device(features), args);
-    return kernel.ok() ? (*kernel)->name : kernel.status().message();
-  };
-  EXPECT_EQ(name(0), "cpu.scalar.f32");
-  EXPECT_EQ(name(kFeatureAvx2), "cpu.avx2.f32");
-  EXPECT_EQ(name(kFeatureAvx2 | kFeatureAvx512 | kFeatureAvx512Vnni), "cpu.avx512.f32");
-  // The one op with no vector code runs where only native kernels are allowed.
-  ResolveOptions native;
-  native.lowest = Tier::kNative;
-  const auto table = Resolve(BuiltinKernels(), Device(0), RopeTableArgs{}, native);
-  ASSERT_TRUE(table.ok());
-  EXPECT_EQ((*table)->name, "cpu.generic.f64");
-}
-
-TEST(TierTest, Names) {
-  for (Tier tier : {Tier::kReference, Tier::kComposed, Tier::kNative}) {
-    EXPECT_EQ(ParseTier(NameOf(tier)).value(), tier);
-  }
-  EXPECT_EQ(ParseTier("fast").status().message(),
-            "tier \"fast\": not known; use native, composed or reference");
 }
 
 }  // namespace

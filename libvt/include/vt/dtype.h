@@ -1,7 +1,8 @@
 // The element types of model files and of the KV cache: ids, names, block geometry.
 //
-// Ids are those of the GGUF tensor table (gguf specification, ggml_type). Block formats store
-// `block` values in `block_bytes` bytes; a row must hold whole blocks.
+// Ids below kFirstOwnDType are those of the GGUF tensor table (gguf specification, ggml_type); the
+// others are types of other files. Block formats store `block` values in `block_bytes` bytes; a row
+// must hold whole blocks.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,9 @@ enum class DType : std::uint32_t {
   kNVFP4 = 40,
   kQ1_0 = 41,
   kQ2_0 = 42,
+  kF8_E4M3 = 1000,  // OCP 8-bit floating point, 4 exponent and 3 mantissa bits, no infinity
 };
+inline constexpr std::uint32_t kFirstOwnDType = 1000;
 
 struct DTypeInfo {
   DType type;
@@ -53,11 +56,14 @@ struct DTypeInfo {
   std::uint32_t block_bytes;
 };
 
-// The row of a type; null for an id that is not in the table.
+// The row of a type; null for an id that is not in the GGUF table.
 const DTypeInfo* FindDType(std::uint32_t id);
 const DTypeInfo* FindDType(std::string_view name);
 const DTypeInfo& InfoOf(DType type);  // type must be a named enumerator
 std::span<const DTypeInfo> AllDTypes();
+
+// Whether values are packed in blocks with shared scales (q4_k, mxfp4, ..).
+inline bool IsBlockQuantised(DType type) { return InfoOf(type).block > 1; }
 
 inline std::string_view NameOf(DType type) { return InfoOf(type).name; }
 

@@ -10,8 +10,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vt/device.h"
@@ -23,26 +25,40 @@
 
 namespace vt {
 
+// An op that has just run, and its f32 result (nothing for ops with whole-number results), which
+// lives until the call returns.
+struct OpEvent {
+  int layer = -1;              // -1: outside the layers
+  std::string_view place;      // "attn_q", "ffn_down", "token_embd"
+  std::string_view op;         // "matmul"
+  std::string_view kernel;     // "cpu.avx2.q15"
+  std::span<const float> out;  // the op's whole output, row-major
+};
+
 struct EngineOptions {
-  std::uint64_t context = 4096;  // positions of one sequence
-  std::int64_t sequences = 1;    // that run at once
-  std::int64_t ubatch = 512;     // most tokens of one step
-  std::int64_t logit_rows = 0;   // most rows of logits at once; 0: as many as sequences
-  DType kv_type = DType::kF16;   // f32, f16, bf16, q8_0
-  int threads = 0;               // 0: one per core this process may use
-  bool exact = false;            // weights dequantised, f32 throughout
-  bool check = false;            // stop at the first op whose result has a NaN
+  std::string device = "cpu";     // its id
+  std::optional<DeviceInfo> sim;  // what sim:0 is like
+  std::uint64_t context = 4096;   // positions of one sequence
+  std::int64_t sequences = 1;     // that run at once
+  std::int64_t ubatch = 512;      // most tokens of one step
+  std::int64_t logit_rows = 0;    // most rows of logits at once; 0: as many as sequences
+  DType kv_type = DType::kF16;    // f32, f16, bf16, q8_0
+  int threads = 0;                // 0: one per core this process may use
+  bool exact = false;             // weights dequantised, f32 throughout
+  bool check = false;             // stop at the first op whose result has a NaN
   bool prefix_reuse = true;
   std::string isa;  // hold the CPU to an instruction set; empty: all it has
   std::string lowest_tier = "reference";
   std::map<std::string, std::string> forced_kernels;  // op -> kernel
+  // Called after every op of a step, in order; an error ends the step with it. Null: not at all.
+  std::function<Status(const OpEvent&)> on_op = nullptr;
 };
 
 // One row of the memory plan.
 struct MemoryRow {
   std::string device;  // "cpu"
   std::string
-      row;  // "weights_mapped", "weights_expanded", "kv", "activations", "logits", "scratch"
+      row;  // "weights_mapped", "weights", "weights_expanded", "kv", "activations", "logits", ...
   std::uint64_t predicted_bytes = 0;
   std::uint64_t allocated_bytes = 0;  // 0 until loaded
 };

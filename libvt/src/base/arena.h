@@ -1,10 +1,9 @@
-// A block of private memory that is carved up once and freed whole.
+// A block of memory that is carved up once and given back whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-
-#include "vt/status.h"
+#include <functional>
 
 namespace vt {
 
@@ -20,8 +19,8 @@ class Arena {
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
 
-  // Zeroed pages; touched only when written. kNoMemory when the system refuses.
-  static Result<Arena> Create(std::uint64_t bytes);
+  // Carves `bytes` at `base`; `release` is called once, when the arena goes.
+  Arena(void* base, std::uint64_t bytes, std::function<void(void*)> release);
 
   // The next `bytes`, aligned to 64; null when fewer are left.
   void* Take(std::uint64_t bytes);
@@ -37,6 +36,7 @@ class Arena {
   std::byte* base_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t taken_ = 0;
+  std::function<void(void*)> release_;
 };
 
 }  // namespace vt

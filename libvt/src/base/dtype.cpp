@@ -37,6 +37,7 @@ constexpr DTypeInfo kTypes[] = {
     {DType::kNVFP4, "nvfp4", 64, 36},
     {DType::kQ1_0, "q1_0", 128, 18},
     {DType::kQ2_0, "q2_0", 64, 18},
+    {DType::kF8_E4M3, "f8_e4m3", 1, 1},
 };
 
 }  // namespace
@@ -44,6 +45,7 @@ constexpr DTypeInfo kTypes[] = {
 std::span<const DTypeInfo> AllDTypes() { return kTypes; }
 
 const DTypeInfo* FindDType(std::uint32_t id) {
+  if (id >= kFirstOwnDType) return nullptr;
   for (const DTypeInfo& info : kTypes) {
     if (static_cast<std::uint32_t>(info.type) == id) return &info;
   }
@@ -57,6 +59,11 @@ const DTypeInfo* FindDType(std::string_view name) {
   return nullptr;
 }
 
-const DTypeInfo& InfoOf(DType type) { return *FindDType(static_cast<std::uint32_t>(type)); }
+const DTypeInfo& InfoOf(DType type) {
+  for (const DTypeInfo& info : kTypes) {
+    if (info.type == type) return info;
+  }
+  return kTypes[0];  // not reached: every enumerator has a row
+}
 
 }  // namespace vt

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 #include "cli/version.h"
 
 namespace vt::cli {

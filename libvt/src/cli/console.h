@@ -44,6 +44,7 @@ class Console {
   int Fail(const Status& status);
 
   bool interrupted() const { return interrupted_->load(std::memory_order_relaxed); }
+  const std::atomic<bool>& interrupted_flag() const { return *interrupted_; }
 
  private:
   std::string tool_;

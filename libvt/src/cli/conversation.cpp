@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "cli/json_input.h"
+#include "base/json.h"
 
 namespace vt::cli {
 namespace {

@@ -5,8 +5,9 @@
 #include <set>
 #include <string_view>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 #include "cli/version.h"
+#include "formats/model_document.h"
 #include "vt/gguf.h"
 #include "vt/model_spec.h"
 #include "vt/tokenizer.h"
@@ -218,6 +219,7 @@ Status Describe(const std::string& path, Console& console) {
   json.BeginObject().Field("schema", "vt.model/1");
   WriteTool(json);
   VT_RETURN_IF_ERROR(WriteModel(json, file));
+  WriteMetadata(json, file);
   WriteHyperParameters(json, spec);
   WriteTokenizer(json, tokenizer);
   VT_RETURN_IF_ERROR(WriteTensors(json, file, spec, console));

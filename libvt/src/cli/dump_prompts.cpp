@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 #include "cli/model_prompts.h"
 #include "cli/prompt_items.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 #include "vt/status.h"
 
 namespace vt::cli {

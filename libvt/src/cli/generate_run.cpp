@@ -12,6 +12,7 @@
 #include "cli/logits_file.h"
 #include "cli/model_prompts.h"
 #include "cli/run_records.h"
+#include "cli/sim_device.h"
 #include "vt/dtype.h"
 #include "vt/engine.h"
 #include "vt/generate.h"
@@ -43,7 +44,7 @@ class GenerateRun {
   Status ChooseContext();
   Status MakeRequests();
   Status CheckRequest(const GenerationRequest& request) const;
-  EngineOptions MakeEngineOptions() const;
+  Result<EngineOptions> MakeEngineOptions() const;
   Status Load();
   Status Generate();
   GenerationHooks MakeHooks();
@@ -156,8 +157,10 @@ Status GenerateRun::MakeRequests() {
   return Status();
 }
 
-EngineOptions GenerateRun::MakeEngineOptions() const {
+Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
   EngineOptions engine;
+  engine.device = options_.device;
+  VT_ASSIGN_OR_RETURN(engine.sim, ReadSimDevice(options_.sim_file, interrupted_));
   engine.context = static_cast<std::uint64_t>(options_.context);
   engine.sequences = options_.sequences;
   engine.ubatch = options_.ubatch;
@@ -183,8 +186,8 @@ Status GenerateRun::Load() {
   control.progress = [this](std::uint64_t done, std::uint64_t total) {
     console_.Progress("loading", done, total);
   };
-  VT_ASSIGN_OR_RETURN(engine_,
-                      Engine::Load(model_->file, *model_->spec, MakeEngineOptions(), control));
+  VT_ASSIGN_OR_RETURN(const EngineOptions engine_options, MakeEngineOptions());
+  VT_ASSIGN_OR_RETURN(engine_, Engine::Load(model_->file, *model_->spec, engine_options, control));
   console_.ClearProgress();
   times_.load_ns = NsSince(start);
   if (options_.threads == 0) {
@@ -310,6 +313,7 @@ void GenerateRun::ReportToPeople() const {
                   NameOf(results_.front().stop).data());
   }
   console_.Print(line);
+  if (const std::string note = ReferenceNote(*engine_); !note.empty()) console_.Note(note);
 }
 
 // Records of prompts that an interruption kept from ending by themselves.

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <set>
 #include <vector>
 
-#include "ops/registry.h"
+#include "ops/resolve.h"
 
 namespace vt::cli {
 namespace {
@@ -33,8 +34,7 @@ std::string Reason(std::string_view op, const auto& kernel, const Engine& engine
   ResolveOptions resolve;
   if (const Result<Tier> tier = ParseTier(options.tier); tier.ok()) resolve.lowest = *tier;
   for (const auto& [name, forced] : options.kernels) resolve.forced[name] = forced;
-  const std::string why =
-      WhyNot(kernel.name, kernel.tier, kernel.needs, engine.device(), resolve, op);
+  const std::string why = JudgeRow(ViewOf(kernel), engine.device(), resolve).reason;
   if (!why.empty()) return why;
   return kernel.priority < HighestThatRan(op, engine) ? "a kernel of higher priority ran"
                                                       : "does not take these types or shapes";
@@ -49,7 +49,7 @@ std::string KernelReport(const Engine& engine, const RunOptions& options) {
   BuiltinKernels().ForEach([&](std::string_view op, const auto& kernel) {
     const bool op_ran = std::any_of(launches.begin(), launches.end(),
                                     [&](const KernelLaunches& row) { return row.op == op; });
-    if (!op_ran) return;
+    if (!op_ran || kernel.device != engine.device().kind) return;
     if (op != shown_op) out += Line("  %.*s\n", static_cast<int>(op.size()), op.data());
     shown_op = op;
     bool ran = false;
@@ -65,6 +65,21 @@ std::string KernelReport(const Engine& engine, const RunOptions& options) {
     }
   });
   return out;
+}
+
+std::string ReferenceNote(const Engine& engine) {
+  std::uint64_t launches = 0;
+  std::set<std::string> names;
+  for (const KernelLaunches& row : engine.Launches()) {
+    if (row.tier != NameOf(Tier::kReference)) continue;
+    launches += row.launches;
+    names.insert(row.op);
+  }
+  if (launches == 0) return {};
+  std::string ops;
+  for (const std::string& name : names) ops += (ops.empty() ? "" : ", ") + name;
+  return "reference kernels ran on " + engine.device().id + " for " + ops + " (" +
+         std::to_string(launches) + " launches): slow; --tier composed refuses instead";
 }
 
 std::string MemoryReport(std::span<const MemoryRow> rows, const ResidentMemory& resident) {

@@ -14,6 +14,9 @@ namespace vt::cli {
 // not the one.
 std::string KernelReport(const Engine& engine, const RunOptions& options);
 
+// One line on what ran as plain code for want of a better kernel; empty when nothing did.
+std::string ReferenceNote(const Engine& engine);
+
 // The rows of the memory plan, predicted against allocated, and what the process holds.
 std::string MemoryReport(std::span<const MemoryRow> rows, const ResidentMemory& resident);
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 
 namespace vt::cli {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 
 namespace vt::cli {
 namespace {

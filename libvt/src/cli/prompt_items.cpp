@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "cli/conversation.h"
-#include "cli/json_input.h"
 
 namespace vt::cli {
 namespace {

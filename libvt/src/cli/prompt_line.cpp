@@ -2,8 +2,8 @@
 #include <cmath>
 #include <functional>
 
+#include "base/json.h"
 #include "cli/conversation.h"
-#include "cli/json_input.h"
 #include "cli/prompt_items.h"
 
 namespace vt::cli {

@@ -77,6 +77,8 @@ Status CheckNeeds(const RunOptions& o) {
       {"sequences", o.jsonl, jsonl},
       {"no-prefix-reuse", o.jsonl, jsonl},
       {"dump-logits", !o.jsonl, "takes one prompt, not --jsonl"},
+      {"sim", o.device.starts_with("sim"), "has an effect only with --device sim:0"},
+      {"isa", o.device == "cpu", "has an effect only on device cpu"},
       {"logprobs", o.json || o.jsonl, "has an effect only with --json or --jsonl"},
   };
   for (const Need& need : needs) {

@@ -289,6 +289,9 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
                 .modes = kGenerate};
   };
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  t.push_back(
+      TextFlag(row("device", "ID", "where it runs: a device that vt-caps lists"), &o->device));
+  t.push_back(TextFlag(row("sim", "FILE", "profile of the simulated device sim:0"), &o->sim_file));
   t.push_back(IntegerFlag(row("ctx", "N", "positions of a sequence", "the model's, at most 4096"),
                           &o->context, 1, kMost));
   t.push_back(IntegerFlag(row("threads", "N", "threads", "one per core"), &o->threads, 1, 1024));

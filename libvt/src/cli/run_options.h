@@ -54,6 +54,8 @@ struct RunOptions {
   SamplerOptions sampler;
   std::vector<std::string> stop;
 
+  std::string device = "cpu";
+  std::string sim_file;      // vt.profile/1 of sim:0
   std::int64_t context = 0;  // 0: chosen from the model
   std::int64_t threads = 0;  // 0: one per core
   std::int64_t ubatch = 512;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 #include "cli/version.h"
 
 namespace vt::cli {
@@ -226,13 +226,16 @@ std::string EndRecord(const GenerationResult* result, bool has_text, const RunTi
   } else {
     json.Null();
   }
+  std::uint64_t reference_launches = 0;
   json.Key("launches").BeginArray();
   for (const KernelLaunches& row : engine.Launches()) {
+    if (row.tier == "reference") reference_launches += row.launches;
     json.BeginObject().Field("op", row.op).Field("device", row.device);
     json.Field("kernel", row.kernel).Field("tier", row.tier);
     json.Field("launches", row.launches).EndObject();
   }
-  return json.EndArray().EndObject().Take();
+  json.EndArray().Field("reference_launches", reference_launches);
+  return json.EndObject().Take();
 }
 
 std::string ResultRecord(std::size_t index, const PromptItem& item, const GenerationResult& result,

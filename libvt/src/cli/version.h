@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 
 namespace vt::cli {
 

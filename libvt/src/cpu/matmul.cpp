@@ -1,73 +1,36 @@
 #include "cpu/matmul.h"
 
-#include <algorithm>
-#include <string>
-
 #include "cpu/register.h"
-#include "ops/matmul_policy.h"
-#include "ops/registry.h"
+#include "cpu/weights.h"
 
 namespace vt {
 namespace {
 
-// Below this many multiply-adds a second thread costs more than it saves.
-constexpr std::int64_t kPartProducts = 64 * 1024;
 constexpr std::int64_t kPartQuantized = 8 * 1024;
-constexpr std::int64_t kRowGrain = 16;  // 64 bytes of out
 
-Support No(std::string reason) { return {false, std::move(reason)}; }
-
-int PartsFor(std::int64_t work, std::int64_t per_part) {
-  return static_cast<int>(std::clamp<std::int64_t>(work / per_part, 1, 1024));
+Support SupportsEmbed(const EmbedArgs& args) {
+  return ShapeCheck().AtLeast("rows", args.rows, 0).And(CheckWeight(args.table));
 }
-
-// Whether rows of w can be read at all.
-Support CheckWeight(const Weight& w) {
-  const DTypeInfo& info = InfoOf(w.type);
-  if (!FindDequantize(w.type)) {
-    return No("weights of type " + std::string(info.name) + " are not taken, only f32, f16, bf16 " +
-              "and the block formats");
-  }
-  if (w.layout != WeightLayout::kRowMajor) return No("only row-major weights are taken");
-  if (w.cols % info.block != 0) {
-    return No("rows must be whole blocks: " + std::to_string(w.cols) + " columns, a block of " +
-              std::string(info.name) + " has " + std::to_string(info.block));
-  }
-  return {};
-}
-
-Support SupportsEmbed(const EmbedArgs& args) { return CheckWeight(args.table); }
 
 Support SupportsQuantize(const QuantizeArgs& args) {
-  if (args.cols % kQ15Group != 0) {
-    return No("columns must be a multiple of 32, seen " + std::to_string(args.cols));
-  }
-  return {};
+  return ShapeCheck()
+      .AtLeast("rows", args.rows, 0)
+      .AtLeast("columns", args.cols, 0)
+      .Multiple("columns", args.cols, kQ15Group, "the group of q15");
 }
 
 Support SupportsF32(const MatmulArgs& args) {
-  if (args.act != ActType::kF32) return No("takes f32 activations, seen q15");
-  return CheckWeight(args.w);
+  return ShapeCheck()
+      .And(CheckAct(ActType::kF32, args.act))
+      .And(CheckWeight(args.w))
+      .AtLeast("m", args.m, 0);
 }
 
 Support SupportsQ15(const MatmulArgs& args) {
-  if (args.act != ActType::kQ15) return No("takes q15 activations, seen f32");
-  if (!HasQ15Form(args.w.type)) {
-    std::string names;
-    for (const DType type : kQ15WeightTypes) {
-      names += (names.empty() ? "" : ", ") + std::string(NameOf(type));
-    }
-    return No("q15 activations are taken for " + names + "; seen " +
-              std::string(NameOf(args.w.type)));
-  }
-  return CheckWeight(args.w);
-}
-
-MatmulShare ShareOf(const Weight& w, Range rows) {
-  return {
-      .rows = rows,
-      .row_bytes = static_cast<std::int64_t>(RowBytes(w.type, static_cast<std::uint64_t>(w.cols))),
-      .decode = FindDequantize(w.type)};
+  return ShapeCheck()
+      .And(CheckAct(ActType::kQ15, args.act))
+      .And(CheckQ15Weight(args.w))
+      .AtLeast("m", args.m, 0);
 }
 
 template <EmbedFn kEmbed>
@@ -93,64 +56,41 @@ int QuantizeParts(const QuantizeArgs& args) {
 }
 
 int MatmulParts(const MatmulArgs& args) {
-  const std::int64_t rows = (args.w.rows + kRowGrain - 1) / kRowGrain;
-  return static_cast<int>(std::clamp<std::int64_t>(
-      rows, 1, PartsFor(args.w.rows * args.w.cols * args.m, kPartProducts)));
+  return ProductParts(args.w.rows, args.w.rows * args.w.cols * args.m);
 }
 
 template <EmbedFn kEmbed>
-Kernel<EmbedArgs> EmbedRow(const char* name, Tier tier, int priority, std::uint32_t needs) {
-  return {.name = name,
-          .tier = tier,
-          .priority = priority,
-          .needs = needs,
-          .supports = SupportsEmbed,
-          .run = RunEmbed<kEmbed>};
+void AddEmbed(Registry& registry, const CpuRow& row) {
+  AddRow<EmbedArgs>(registry, row, SupportsEmbed, RunEmbed<kEmbed>, nullptr);
 }
 
 template <QuantizeGroupsFn kGroups>
-Kernel<QuantizeArgs> QuantizeRow(const char* name, Tier tier, int priority, std::uint32_t needs) {
-  return {.name = name,
-          .tier = tier,
-          .priority = priority,
-          .needs = needs,
-          .supports = SupportsQuantize,
-          .run = RunQuantize<kGroups>,
-          .max_parts = QuantizeParts};
+void AddQuantize(Registry& registry, const CpuRow& row) {
+  AddRow<QuantizeArgs>(registry, row, SupportsQuantize, RunQuantize<kGroups>, QuantizeParts);
 }
 
 template <MatmulFn kMatmul>
-Kernel<MatmulArgs> MatmulRow(const char* name, Tier tier, int priority, std::uint32_t needs,
-                             Support (*supports)(const MatmulArgs&)) {
-  return {.name = name,
-          .tier = tier,
-          .priority = priority,
-          .needs = needs,
-          .supports = supports,
-          .run = RunMatmul<kMatmul>,
-          .max_parts = MatmulParts};
+void AddMatmul(Registry& registry, const CpuRow& row, Support (*supports)(const MatmulArgs&)) {
+  AddRow<MatmulArgs>(registry, row, supports, RunMatmul<kMatmul>, MatmulParts);
 }
 
 }  // namespace
 
 void RegisterCpuMatmul(Registry& registry) {
-  constexpr Tier kRef = Tier::kReference;
-  constexpr Tier kNat = Tier::kNative;
-  registry.Add(EmbedRow<EmbedScalar>("cpu.scalar.f32", kRef, 0, 0));
-  registry.Add(EmbedRow<EmbedAvx2>("cpu.avx2.f32", kNat, 10, kFeatureAvx2));
-  registry.Add(EmbedRow<EmbedAvx512>("cpu.avx512.f32", kNat, 20, kFeatureAvx512));
+  AddEmbed<EmbedScalar>(registry, kScalarF32Row);
+  AddEmbed<EmbedAvx2>(registry, kAvx2F32Row);
+  AddEmbed<EmbedAvx512>(registry, kAvx512F32Row);
 
-  registry.Add(QuantizeRow<QuantizeScalar>("cpu.scalar.q15", kRef, 0, 0));
-  registry.Add(QuantizeRow<QuantizeAvx2>("cpu.avx2.q15", kNat, 10, kFeatureAvx2));
-  registry.Add(QuantizeRow<QuantizeAvx512>("cpu.avx512.q15", kNat, 20, kFeatureAvx512));
+  AddQuantize<QuantizeScalar>(registry, kScalarQ15Row);
+  AddQuantize<QuantizeAvx2>(registry, kAvx2Q15Row);
+  AddQuantize<QuantizeAvx512>(registry, kAvx512Q15Row);
 
-  registry.Add(MatmulRow<MatmulF32Scalar>("cpu.scalar.f32", kRef, 0, 0, SupportsF32));
-  registry.Add(MatmulRow<MatmulF32Avx2>("cpu.avx2.f32", kNat, 10, kFeatureAvx2, SupportsF32));
-  registry.Add(MatmulRow<MatmulF32Avx512>("cpu.avx512.f32", kNat, 20, kFeatureAvx512, SupportsF32));
-  registry.Add(MatmulRow<MatmulQ15Scalar>("cpu.scalar.q15", kRef, 0, 0, SupportsQ15));
-  registry.Add(MatmulRow<MatmulQ15Avx2>("cpu.avx2.q15", kNat, 10, kFeatureAvx2, SupportsQ15));
-  registry.Add(MatmulRow<MatmulQ15Avx512Vnni>("cpu.avx512vnni.q15", kNat, 30, kFeatureAvx512Vnni,
-                                              SupportsQ15));
+  AddMatmul<MatmulF32Scalar>(registry, kScalarF32Row, SupportsF32);
+  AddMatmul<MatmulF32Avx2>(registry, kAvx2F32Row, SupportsF32);
+  AddMatmul<MatmulF32Avx512>(registry, kAvx512F32Row, SupportsF32);
+  AddMatmul<MatmulQ15Scalar>(registry, kScalarQ15Row, SupportsQ15);
+  AddMatmul<MatmulQ15Avx2>(registry, kAvx2Q15Row, SupportsQ15);
+  AddMatmul<MatmulQ15Avx512Vnni>(registry, kAvx512VnniQ15Row, SupportsQ15);
 }
 
 }  // namespace vt

@@ -7,6 +7,8 @@ namespace vt {
 void RegisterCpuKernels(Registry& registry) {
   RegisterCpuElementwise(registry);
   RegisterCpuMatmul(registry);
+  RegisterCpuFp8(registry);
+  RegisterCpuExperts(registry);
 }
 
 }  // namespace vt

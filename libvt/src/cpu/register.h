@@ -8,8 +8,10 @@ class Registry;
 // Adds a row for every CPU kernel in this build.
 void RegisterCpuKernels(Registry& registry);
 
-// The two halves of that list.
+// The parts of that list.
 void RegisterCpuElementwise(Registry& registry);  // norms, rope, attention, activations, ...
 void RegisterCpuMatmul(Registry& registry);       // embed, quantize, matmul
+void RegisterCpuFp8(Registry& registry);          // dequant_fp8_channel, matmul_fp8_channel
+void RegisterCpuExperts(Registry& registry);      // expert_matmul
 
 }  // namespace vt

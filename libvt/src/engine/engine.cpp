@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "device/device_memory.h"
 #include "engine/forward.h"
 #include "engine/kv_cache.h"
 #include "engine/op_runner.h"
+#include "engine/op_walk.h"
 #include "engine/step_buffers.h"
 #include "engine/weights.h"
-#include "ops/registry.h"
+#include "gpu/stream.h"
+#include "ops/resolve.h"
 #include "plan/memory_plan.h"
 
 namespace vt {
@@ -41,12 +44,6 @@ Result<ResolveOptions> MakeResolveOptions(const EngineOptions& options) {
   return resolve;
 }
 
-Result<DeviceInfo> ChooseDevice(const EngineOptions& options) {
-  DeviceInfo device = ProbeCpu();
-  if (options.isa.empty()) return device;
-  return LimitIsa(std::move(device), options.isa);
-}
-
 // Reads a byte of every page of the mapping, so that the first step does not wait for the disk.
 Status TouchWeights(const GgufFile& file, const LoadControl& control) {
   constexpr std::uint64_t kPage = 4096;
@@ -73,6 +70,8 @@ struct Engine::Impl {
   ModelSpec spec;
   DeviceInfo device;
   EnginePlan plan;
+  std::unique_ptr<DeviceMemory> memory;  // outlives all that follows
+  std::unique_ptr<GpuStream> stream;     // null on the CPU
   ModelWeights weights;
   StepBuffers buffers;
   std::unique_ptr<KvCache> cache;
@@ -91,19 +90,14 @@ struct Engine::Impl {
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
 Engine::~Engine() = default;
 
-// Walks the forward pass over shapes alone: what it cannot resolve, the model cannot run.
+// What the model needs and cannot have here is refused before anything is allocated.
 Status Engine::Impl::Guard(const GgufFile& file, const ResolveOptions& resolve) {
-  OpRunner dry(BuiltinKernels(), device, resolve, nullptr, false);
-  const ModelWeights shapes = ShapesOnly(file, spec);
-  StepBuffers no_memory;
-  no_memory.rope_tables.assign(spec.ropes.size(), nullptr);
-  no_memory.slots.assign(plan.groups.size(), nullptr);
-  no_memory.attention_rows.assign(plan.groups.size(), nullptr);
-  const ForwardContext context{spec, plan, shapes, no_memory, nullptr};
-  for (const std::int64_t rows : {std::int64_t{1}, plan.options.ubatch}) {
-    VT_RETURN_IF_ERROR(ForwardLayers(context, rows, dry));
+  VT_ASSIGN_OR_RETURN(const std::vector<NeededOp> needed, WalkOps(file, spec, plan, device.kind));
+  for (const NeededOp& op : needed) {
+    const Status found = ResolveAll(BuiltinKernels(), device, {&op.call, 1}, resolve);
+    if (!found.ok()) return found.Annotate(PlaceOf(op));
   }
-  return ForwardLogits(context, 1, dry);
+  return {};
 }
 
 Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSpec& spec,
@@ -118,18 +112,29 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSp
   VT_RETURN_IF_ERROR(impl.Guard(file, resolve));
   VT_RETURN_IF_ERROR(CheckFits(impl.plan, impl.device));
 
-  VT_ASSIGN_OR_RETURN(KvCache cache, KvCache::Create(impl.plan));
+  VT_ASSIGN_OR_RETURN(impl.memory, OpenDeviceMemory(impl.device));
+  if (impl.device.kind != DeviceKind::kCpu) {
+    VT_ASSIGN_OR_RETURN(impl.stream, OpenGpuStream(impl.device));
+  }
+  VT_ASSIGN_OR_RETURN(KvCache cache, KvCache::Create(impl.plan, *impl.memory));
   impl.cache = std::make_unique<KvCache>(std::move(cache));
-  VT_ASSIGN_OR_RETURN(impl.buffers, StepBuffers::Create(impl.plan, spec));
+  VT_ASSIGN_OR_RETURN(impl.buffers, StepBuffers::Create(impl.plan, spec, *impl.memory));
   VT_RETURN_IF_ERROR(TouchWeights(file, control));
-  VT_ASSIGN_OR_RETURN(impl.weights, MakeWeights(file, spec, impl.plan));
+  VT_ASSIGN_OR_RETURN(impl.weights,
+                      MakeWeights(file, spec, impl.plan, *impl.memory, control.cancel));
   impl.pool = std::make_unique<ThreadPool>(impl.plan.options.threads);
-  impl.ops = std::make_unique<OpRunner>(BuiltinKernels(), impl.device, resolve, impl.pool.get(),
-                                        options.check);
+  impl.ops = std::make_unique<OpRunner>(OpRunner::Setup{.registry = BuiltinKernels(),
+                                                        .device = impl.device,
+                                                        .resolve = resolve,
+                                                        .pool = impl.pool.get(),
+                                                        .stream = impl.stream.get(),
+                                                        .check = options.check,
+                                                        .on_op = options.on_op});
   impl.ops->set_cancel(control.cancel);
 
   const auto allocated = [&](std::string_view row) -> std::uint64_t {
     if (row == "weights_mapped") return file.total_bytes();
+    if (row == "weights") return impl.weights.uploaded.taken();
     if (row == "weights_expanded") return impl.weights.expanded.taken();
     if (row == "kv") return impl.cache->allocated_bytes();
     if (row == "activations") return impl.buffers.activations.taken();
@@ -247,6 +252,7 @@ Status Engine::Impl::EmitLogits(std::span<const StepTokens> entries, const Logit
     const std::size_t count = std::min(most, wanted.size() - begin);
     for (std::size_t i = 0; i < count; ++i) buffers.logit_ids[i] = wanted[begin + i].row;
     VT_RETURN_IF_ERROR(ForwardLogits(Context(), static_cast<std::int64_t>(count), *ops));
+    VT_RETURN_IF_ERROR(ops->Synchronize());
     for (std::size_t i = 0; i < count; ++i) {
       VT_RETURN_IF_ERROR(sink(wanted[begin + i].entry, wanted[begin + i].token,
                               std::span<const float>(buffers.logits + i * vocab, vocab)));

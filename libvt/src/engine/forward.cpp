@@ -78,14 +78,15 @@ Status Pass::QkNorm(const NormWeights& norm, float* x, std::int64_t heads, std::
 }
 
 Status Pass::Matmul(Operand& in, const LinearWeights& w, float* out, bool accumulate) {
-  MatmulArgs args{.w = w.weight,
-                  .act = MatmulActType(w.weight.type, in.cols, c_.plan.options.exact),
-                  .x = in.x,
-                  .q = b_.quantized,
-                  .m = rows_,
-                  .bias = w.bias,
-                  .accumulate = accumulate,
-                  .out = out};
+  MatmulArgs args{
+      .w = w.weight,
+      .act = MatmulActType(w.weight.type, in.cols, c_.plan.options.exact, ops_.device_kind()),
+      .x = in.x,
+      .q = b_.quantized,
+      .m = rows_,
+      .bias = w.bias,
+      .accumulate = accumulate,
+      .out = out};
   if (args.act == ActType::kQ15 && !in.quantized) {
     VT_RETURN_IF_ERROR(
         ops_.Run(QuantizeArgs{.x = in.x, .out = b_.quantized, .rows = rows_, .cols = in.cols}));
@@ -99,6 +100,17 @@ Status Pass::AddBranch(int index, const char* place, Operand& in, const LinearWe
   ops_.At(index, place);
   if (!post_norm.present && spec_.residual_scale == 1.0f) return Matmul(in, w, b_.stream, true);
   VT_RETURN_IF_ERROR(Matmul(in, w, b_.branch));
+  if (post_norm.present && spec_.norm == NormKind::kRms && post_norm.rows == 1 &&
+      spec_.residual_scale == 1.0f) {
+    return ops_.Run(RmsNormAddArgs{.x = b_.branch,
+                                   .weight = post_norm.weight,
+                                   .residual = b_.stream,
+                                   .out = b_.stream,
+                                   .rows = rows_,
+                                   .cols = spec_.width,
+                                   .eps = spec_.norm_eps,
+                                   .scratch = b_.branch});
+  }
   if (post_norm.present) {
     VT_RETURN_IF_ERROR(Norm(post_norm, spec_.norm, b_.branch, b_.branch, rows_, spec_.width));
   }
@@ -230,11 +242,15 @@ Status Pass::FeedForward(int index, const LayerSpec& layer, const LayerWeights& 
   ops_.At(index, "ffn_up");
   VT_RETURN_IF_ERROR(Matmul(input, w.up, b_.up));
   ops_.At(index, "ffn_act");
-  return ops_.Run(ActivateArgs{.gate = inner,
-                               .up = gated ? b_.up : nullptr,
-                               .out = inner,
-                               .count = rows_ * layer.ffn_width,
-                               .act = ToActivation(spec_.activation)});
+  const std::int64_t count = rows_ * layer.ffn_width;
+  if (!gated) {
+    return ops_.Run(ActivateArgs{
+        .x = inner, .out = inner, .count = count, .act = ToActivation(spec_.activation)});
+  }
+  if (spec_.activation == FfnActivation::kSilu) {
+    return ops_.Run(SiluMulArgs{.gate = inner, .up = b_.up, .out = inner, .count = count});
+  }
+  return ops_.Run(GeluMulArgs{.gate = inner, .up = b_.up, .out = inner, .count = count});
 }
 
 Status Pass::Layers() {

@@ -25,9 +25,9 @@ Chain Extend(const Chain& before, std::span<const TokenId> page) {
 
 }  // namespace
 
-Result<KvCache> KvCache::Create(const EnginePlan& plan) {
+Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
   KvCache cache;
-  Result<Arena> arena = Arena::Create(plan.RowBytes("kv"));
+  Result<Arena> arena = MakeArena(memory, plan.RowBytes("kv"));
   if (!arena.ok()) return arena.status().Annotate("memory row \"kv\"");
   cache.arena_ = std::move(*arena);
   for (const KvGroup& planned : plan.groups) {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/arena.h"
+#include "device/device_memory.h"
 #include "ops/args.h"
 #include "plan/memory_plan.h"
 #include "vt/status.h"
@@ -22,8 +22,8 @@ namespace vt {
 
 class KvCache {
  public:
-  // Takes exactly the plan's "kv" bytes.
-  static Result<KvCache> Create(const EnginePlan& plan);
+  // Takes exactly the plan's "kv" bytes of `memory`, which must outlive the cache.
+  static Result<KvCache> Create(const EnginePlan& plan, DeviceMemory& memory);
 
   struct Sequence {
     std::vector<TokenId> tokens;                   // appended so far

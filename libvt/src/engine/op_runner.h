@@ -1,15 +1,21 @@
-// The one way from the forward pass to kernels: resolve, run on the pool, count, check.
+// The one way from the forward pass to kernels: resolve, run, count, check.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "ops/registry.h"
+#include "engine/op_walk.h"
+#include "gpu/stream.h"
+#include "ops/op_facts.h"
+#include "ops/resolve.h"
 #include "vt/engine.h"
 #include "vt/status.h"
 
@@ -17,15 +23,19 @@ namespace vt {
 
 class OpRunner {
  public:
-  // Without a pool nothing runs: Run only resolves, so that the forward pass itself is the guard
-  // that is asked before anything is loaded.
-  OpRunner(const Registry& registry, const DeviceInfo& device, ResolveOptions resolve,
-           ThreadPool* pool, bool check)
-      : registry_(registry),
-        device_(device),
-        resolve_(std::move(resolve)),
-        pool_(pool),
-        check_(check) {}
+  struct Setup {
+    const Registry& registry;
+    const DeviceInfo& device;
+    ResolveOptions resolve;
+    ThreadPool* pool = nullptr;
+    GpuStream* stream = nullptr;  // of a device that has one
+    bool check = false;           // stop at the first op whose result has a NaN
+    std::function<Status(const OpEvent&)> on_op = nullptr;
+  };
+  explicit OpRunner(Setup setup) : setup_(std::move(setup)), kind_(setup_->device.kind) {}
+
+  // Runs nothing: every op is written down, so that the forward pass itself tells what it needs.
+  OpRunner(DeviceKind kind, std::vector<NeededOp>* record) : kind_(kind), record_(record) {}
 
   // Where the ops that follow stand in the model, for messages: layer -1 is outside the layers.
   void At(int layer, const char* place) {
@@ -33,27 +43,31 @@ class OpRunner {
     place_ = place;
   }
   void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
-  bool dry() const { return pool_ == nullptr; }
+  bool dry() const { return record_ != nullptr; }
+  DeviceKind device_kind() const { return kind_; }
 
+  // kUnsupported: what Resolve says. kInterrupted: the cancel flag is set.
   template <class Args>
   Status Run(const Args& args) {
-    Result<const Kernel<Args>*> found = Resolve(registry_, device_, args, resolve_);
-    if (!found.ok()) return found.status().Annotate(Place());
-    const Kernel<Args>& kernel = **found;
-    if (dry()) {
-      launches_.try_emplace(&kernel, Launch{Args::kOp, kernel.name, kernel.tier, 0});
+    if (record_) {
+      record_->push_back({layer_, place_, args});
       return {};
     }
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) return Interrupted();
-    int parts = pool_->threads();
-    if (kernel.max_parts) parts = std::min(parts, kernel.max_parts(args));
-    pool_->Run(parts, [&](Part part) { kernel.run(args, part); });
+    Result<const Kernel<Args>*> found =
+        Resolve(setup_->registry, setup_->device, args, setup_->resolve);
+    if (!found.ok()) return found.status().Annotate(Place());
+    const Kernel<Args>& kernel = **found;
+    VT_RETURN_IF_ERROR(Execute(kernel, args));
     Launch& launch = launches_.try_emplace(&kernel, Launch{Args::kOp, kernel.name, kernel.tier, 0})
                          .first->second;
     ++launch.count;
-    if (check_) return CheckOutput(args, kernel.name);
+    if (setup_->check || setup_->on_op) return CheckOutput(args, kernel.name);
     return {};
   }
+
+  // Waits for what runs on the device's queue, so that the host may read results.
+  Status Synchronize();
 
   // Sorted by op and kernel.
   std::vector<KernelLaunches> Launches() const;
@@ -66,48 +80,43 @@ class OpRunner {
     std::uint64_t count;
   };
 
+  template <class Args>
+  Status Execute(const Kernel<Args>& kernel, const Args& args) {
+    if (kernel.compose) {
+      for (const AnyArgs& part : kernel.compose(args)) {
+        VT_RETURN_IF_ERROR(std::visit([&](const auto& call) { return Run(call); }, part));
+      }
+      return {};
+    }
+    if (kernel.launch) return kernel.launch(args, *setup_->stream);
+    VT_RETURN_IF_ERROR(Synchronize());
+    int parts = setup_->pool->threads();
+    if (kernel.max_parts) parts = std::min(parts, kernel.max_parts(args));
+    setup_->pool->Run(parts, [&](Part part) { kernel.run(args, part); });
+    return {};
+  }
+
   std::string Place() const;
   Status Interrupted() const;
-  Status ScanForNan(const float* values, std::int64_t count, std::string_view op,
-                    std::string_view kernel) const;
+  Status Inspect(const float* values, std::int64_t count, std::string_view op,
+                 std::string_view kernel) const;
   template <class Args>
-  Status CheckOutput(const Args& args, std::string_view kernel) const;
+  Status CheckOutput(const Args& args, std::string_view kernel);
 
-  const Registry& registry_;
-  const DeviceInfo& device_;
-  ResolveOptions resolve_;
-  ThreadPool* pool_;
-  bool check_;
+  std::optional<Setup> setup_;
+  DeviceKind kind_;
+  std::vector<NeededOp>* record_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
   int layer_ = -1;
   const char* place_ = "";
   std::unordered_map<const void*, Launch> launches_;
 };
 
-// The f32 result of an op: pointer and count.
-struct OpOutput {
-  const float* values = nullptr;
-  std::int64_t count = 0;
-};
-inline OpOutput OutputOf(const EmbedArgs& a) { return {a.out, a.rows * a.table.cols}; }
-inline OpOutput OutputOf(const RmsNormArgs& a) { return {a.out, a.rows * a.cols}; }
-inline OpOutput OutputOf(const LayerNormArgs& a) { return {a.out, a.rows * a.cols}; }
-inline OpOutput OutputOf(const QuantizeArgs& a) {
-  return {a.out.scales, a.rows * (a.cols / kQ15Group)};
-}
-inline OpOutput OutputOf(const MatmulArgs& a) { return {a.out, a.m * a.w.rows}; }
-inline OpOutput OutputOf(const RopeTableArgs& a) { return {a.table, a.rows * 2 * a.pairs}; }
-inline OpOutput OutputOf(const RopeArgs& a) { return {a.x, a.rows * a.heads * a.head_dim}; }
-inline OpOutput OutputOf(const KvStoreArgs& a) { return {a.x, a.rows * a.cols}; }
-inline OpOutput OutputOf(const AttentionArgs& a) { return {a.out, a.rows * a.heads * a.value_dim}; }
-inline OpOutput OutputOf(const ActivateArgs& a) { return {a.out, a.count}; }
-inline OpOutput OutputOf(const AddArgs& a) { return {a.out, a.count}; }
-inline OpOutput OutputOf(const ScaleCapArgs& a) { return {a.x, a.count}; }
-
 template <class Args>
-Status OpRunner::CheckOutput(const Args& args, std::string_view kernel) const {
-  const OpOutput output = OutputOf(args);
-  return ScanForNan(output.values, output.count, Args::kOp, kernel);
+Status OpRunner::CheckOutput(const Args& args, std::string_view kernel) {
+  VT_RETURN_IF_ERROR(Synchronize());
+  const OpOutput output = FactsOf<Args>().output(args);
+  return Inspect(output.values, output.count, Args::kOp, kernel);
 }
 
 }  // namespace vt

@@ -3,8 +3,8 @@
 namespace vt {
 namespace {
 
-Result<Arena> MakeArena(const EnginePlan& plan, const char* row) {
-  Result<Arena> arena = Arena::Create(plan.RowBytes(row));
+Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
+  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
   if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
   return arena;
 }
@@ -18,10 +18,11 @@ Status CheckUsedUp(const Arena& arena, const char* row) {
 
 }  // namespace
 
-Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec& spec) {
+Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec& spec,
+                                        DeviceMemory& memory) {
   const StepSizes& s = plan.sizes;
   StepBuffers b;
-  VT_ASSIGN_OR_RETURN(b.activations, MakeArena(plan, "activations"));
+  VT_ASSIGN_OR_RETURN(b.activations, RowArena(plan, "activations", memory));
   Arena& a = b.activations;
   b.stream = a.TakeArray<float>(s.tokens * s.width);
   b.normed = a.TakeArray<float>(s.tokens * s.width);
@@ -50,13 +51,13 @@ Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec&
   }
   VT_RETURN_IF_ERROR(CheckUsedUp(a, "activations"));
 
-  VT_ASSIGN_OR_RETURN(b.logits_arena, MakeArena(plan, "logits"));
+  VT_ASSIGN_OR_RETURN(b.logits_arena, RowArena(plan, "logits", memory));
   b.logit_ids = b.logits_arena.TakeArray<std::int32_t>(s.logit_rows);
   b.logit_rows = b.logits_arena.TakeArray<float>(s.logit_rows * s.width);
   b.logits = b.logits_arena.TakeArray<float>(s.logit_rows * s.vocab);
   VT_RETURN_IF_ERROR(CheckUsedUp(b.logits_arena, "logits"));
 
-  VT_ASSIGN_OR_RETURN(b.scratch_arena, MakeArena(plan, "scratch"));
+  VT_ASSIGN_OR_RETURN(b.scratch_arena, RowArena(plan, "scratch", memory));
   // Each thread's share is padded by the planner to whole cache lines.
   b.scratch = static_cast<float*>(b.scratch_arena.Take(b.scratch_arena.capacity()));
   VT_RETURN_IF_ERROR(CheckUsedUp(b.scratch_arena, "scratch"));

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "base/arena.h"
+#include "device/device_memory.h"
 #include "ops/args.h"
 #include "plan/memory_plan.h"
 
@@ -36,7 +36,9 @@ struct StepBuffers {
   float* scratch = nullptr;           // [threads, scratch_floats]
 
   // kInternal when the carving does not use up the plan to the byte.
-  static Result<StepBuffers> Create(const EnginePlan& plan, const ModelSpec& spec);
+  // `memory` must outlive the buffers.
+  static Result<StepBuffers> Create(const EnginePlan& plan, const ModelSpec& spec,
+                                    DeviceMemory& memory);
 };
 
 }  // namespace vt

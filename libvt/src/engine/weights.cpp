@@ -7,8 +7,30 @@ namespace {
 
 class WeightMaker {
  public:
-  // arena null: shapes only.
-  WeightMaker(const GgufFile& file, Arena* arena) : file_(file), arena_(arena) {}
+  // Shapes only: nothing is read.
+  explicit WeightMaker(const GgufFile& file) : file_(file) { UseMapping(); }
+
+  // What is expanded goes to `arena`, which lies in `memory`.
+  WeightMaker(const GgufFile& file, Arena* arena, DeviceMemory* memory)
+      : file_(file), arena_(arena), memory_(memory) {
+    UseMapping();
+  }
+
+  // Copies the plan's tensors to `arena` and uses them there.
+  Status Upload(const EnginePlan& plan, Arena* arena, const std::atomic<bool>* cancel) {
+    for (const UploadedTensor& planned : plan.uploaded) {
+      if (cancel && cancel->load(std::memory_order_relaxed)) {
+        return {Code::kInterrupted, "interrupted"};
+      }
+      const auto index = static_cast<std::size_t>(planned.tensor);
+      const GgufTensor& tensor = file_.tensors()[index];
+      void* copy = arena->Take(tensor.bytes);
+      if (!copy) return InternalError("memory row \"weights\": the plan is too small");
+      VT_RETURN_IF_ERROR(memory_->Upload(copy, data_[index], tensor.bytes));
+      data_[index] = static_cast<const std::byte*>(copy);
+    }
+    return {};
+  }
 
   Weight View(const WeightRef& ref) const {
     Weight weight;
@@ -17,7 +39,7 @@ class WeightMaker {
     weight.type = tensor.type;
     weight.rows = ref.rows;
     weight.cols = ref.cols;
-    weight.data = file_.Data(tensor) +
+    weight.data = data_[static_cast<std::size_t>(ref.tensor)] +
                   RowBytes(tensor.type, tensor.cols()) * static_cast<std::uint64_t>(ref.row_begin);
     return weight;
   }
@@ -26,19 +48,24 @@ class WeightMaker {
   const float* Floats(const WeightRef& ref) {
     if (!ref) return nullptr;
     const GgufTensor& tensor = file_.tensors()[static_cast<std::size_t>(ref.tensor)];
-    const std::byte* data = file_.Data(tensor);
-    if (tensor.type == DType::kF32) return reinterpret_cast<const float*>(data) + ref.row_begin;
+    if (tensor.type == DType::kF32) {
+      return reinterpret_cast<const float*>(data_[static_cast<std::size_t>(ref.tensor)]) +
+             ref.row_begin;
+    }
     if (!arena_) return nullptr;
     // The whole tensor is decoded where a slice could start within a block.
     std::vector<float> all(tensor.cols() * tensor.rows());
-    DequantizeRow(tensor.type, data, all.data(), static_cast<std::int64_t>(all.size()));
+    DequantizeRow(tensor.type, file_.Data(tensor), all.data(),
+                  static_cast<std::int64_t>(all.size()));
     const std::int64_t count = ref.rows * ref.cols;
     auto* copy = arena_->TakeArray<float>(count);
     if (!copy) {
-      short_ = true;
+      status_ = InternalError("memory row \"weights_expanded\": the plan is too small");
       return nullptr;
     }
-    std::copy_n(all.data() + ref.row_begin, count, copy);
+    const Status moved = memory_->Upload(copy, all.data() + ref.row_begin,
+                                         static_cast<std::uint64_t>(count) * sizeof(float));
+    if (!moved.ok()) status_ = moved;
     return copy;
   }
 
@@ -75,18 +102,37 @@ class WeightMaker {
     return w;
   }
 
-  bool ran_short() const { return short_; }
+  const Status& status() const { return status_; }
 
  private:
+  void UseMapping() {
+    for (const GgufTensor& tensor : file_.tensors()) data_.push_back(file_.Data(tensor));
+  }
+
   const GgufFile& file_;
-  Arena* arena_;
-  bool short_ = false;
+  Arena* arena_ = nullptr;
+  DeviceMemory* memory_ = nullptr;
+  std::vector<const std::byte*> data_;  // of each tensor, where kernels read it
+  Status status_;
 };
+
+Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
+  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
+  if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
+  return arena;
+}
+
+Status CheckUsedUp(const Arena& arena, const char* row) {
+  if (arena.taken() == arena.capacity()) return {};
+  return InternalError("memory row \"" + std::string(row) + "\": the plan has " +
+                       std::to_string(arena.capacity()) + " bytes, " +
+                       std::to_string(arena.taken()) + " were taken");
+}
 
 }  // namespace
 
 ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec) {
-  ModelWeights weights = WeightMaker(file, nullptr).All(spec);
+  ModelWeights weights = WeightMaker(file).All(spec);
   for (const RopeSpec& rope : spec.ropes) {
     weights.ropes.push_back({std::vector<double>(static_cast<std::size_t>(rope.dims / 2)), 1.0});
   }
@@ -94,16 +140,16 @@ ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec) {
 }
 
 Result<ModelWeights> MakeWeights(const GgufFile& file, const ModelSpec& spec,
-                                 const EnginePlan& plan) {
-  Result<Arena> arena = Arena::Create(plan.RowBytes("weights_expanded"));
-  if (!arena.ok()) return arena.status().Annotate("memory row \"weights_expanded\"");
-  WeightMaker maker(file, &*arena);
+                                 const EnginePlan& plan, DeviceMemory& memory,
+                                 const std::atomic<bool>* cancel) {
+  VT_ASSIGN_OR_RETURN(Arena uploaded, RowArena(plan, "weights", memory));
+  VT_ASSIGN_OR_RETURN(Arena expanded, RowArena(plan, "weights_expanded", memory));
+  WeightMaker maker(file, &expanded, &memory);
+  VT_RETURN_IF_ERROR(maker.Upload(plan, &uploaded, cancel));
   ModelWeights weights = maker.All(spec);
-  if (maker.ran_short() || arena->taken() != arena->capacity()) {
-    return InternalError("memory row \"weights_expanded\": the plan has " +
-                         std::to_string(arena->capacity()) + " bytes, " +
-                         std::to_string(arena->taken()) + " were taken");
-  }
+  VT_RETURN_IF_ERROR(maker.status());
+  VT_RETURN_IF_ERROR(CheckUsedUp(uploaded, "weights"));
+  VT_RETURN_IF_ERROR(CheckUsedUp(expanded, "weights_expanded"));
   for (const RopeSpec& rope : spec.ropes) {
     const WeightRef& factors = RopeFactors(rope, plan.options.context);
     std::vector<float> values;
@@ -115,7 +161,8 @@ Result<ModelWeights> MakeWeights(const GgufFile& file, const ModelSpec& spec,
     }
     weights.ropes.push_back(ComputeRope(rope, factors ? values.data() : nullptr));
   }
-  weights.expanded = std::move(*arena);
+  weights.uploaded = std::move(uploaded);
+  weights.expanded = std::move(expanded);
   return weights;
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/arena.h"
+#include "device/device_memory.h"
 #include "models/rope.h"
 #include "ops/args.h"
 #include "plan/memory_plan.h"
@@ -37,12 +37,15 @@ struct ModelWeights {
   LinearWeights output;
   std::vector<LayerWeights> layers;
   std::vector<RopeFrequencies> ropes;
+  Arena uploaded;
   Arena expanded;
 };
 
-// Views and copies as the plan says. Reads the tensors it expands, and the rope factors.
+// Views and copies as the plan says, in `memory`, which must outlive them. Reads the tensors it
+// expands or uploads, and the rope factors. kInterrupted when `cancel` is set meanwhile.
 Result<ModelWeights> MakeWeights(const GgufFile& file, const ModelSpec& spec,
-                                 const EnginePlan& plan);
+                                 const EnginePlan& plan, DeviceMemory& memory,
+                                 const std::atomic<bool>* cancel);
 
 // The same shapes and types over no memory, for the guard.
 ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec);

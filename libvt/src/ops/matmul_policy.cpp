@@ -9,8 +9,9 @@ bool HasQ15Form(DType weight) {
   return false;
 }
 
-ActType MatmulActType(DType weight, std::int64_t cols, bool exact) {
-  if (exact || cols % kQ15Group != 0 || !HasQ15Form(weight)) return ActType::kF32;
+ActType MatmulActType(DType weight, std::int64_t cols, bool exact, DeviceKind device) {
+  if (device != DeviceKind::kCpu || exact || cols % kQ15Group != 0 || !HasQ15Form(weight))
+    return ActType::kF32;
   return ActType::kQ15;
 }
 

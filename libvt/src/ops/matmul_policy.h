@@ -1,10 +1,11 @@
-// Which form of activations a matmul takes: one rule for every machine, so that numerics never
-// depend on the instruction set at hand.
+// Which form of activations a matmul takes: one rule for every machine of a kind, so that numerics
+// never depend on the instruction set at hand.
 #pragma once
 
 #include <cstdint>
 
 #include "ops/args.h"
+#include "vt/device.h"
 #include "vt/dtype.h"
 
 namespace vt {
@@ -18,8 +19,8 @@ inline constexpr DType kQ15WeightTypes[] = {
 
 bool HasQ15Form(DType weight);
 
-// kF32 when `exact` or where the weight type has no 15-bit form, else kQ15. `cols` is the weight's
-// row length.
-ActType MatmulActType(DType weight, std::int64_t cols, bool exact);
+// kQ15 on a CPU, unless `exact` or where the weight type has no 15-bit form; kF32 elsewhere. `cols`
+// is the weight's row length.
+ActType MatmulActType(DType weight, std::int64_t cols, bool exact, DeviceKind device);
 
 }  // namespace vt

@@ -3,6 +3,9 @@
 #include <set>
 
 #include "cpu/register.h"
+#include "gpu/register.h"
+#include "ops/composed.h"
+#include "ops/op_facts.h"
 
 namespace vt {
 
@@ -26,20 +29,36 @@ Result<Tier> ParseTier(std::string_view name) {
                       "\": not known; use native, composed or reference");
 }
 
+const std::vector<std::string_view>& OpNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    ForEachOp([&]<class Args>() { list.push_back(Args::kOp); });
+    return list;
+  }();
+  return names;
+}
+
 Status Registry::Check() const {
   std::set<std::string> names;
-  std::map<std::string, bool> has_reference;
-  std::string duplicate;
+  std::set<std::string_view> always_runs;
+  std::string wrong;
   ForEach([&](std::string_view op, const auto& kernel) {
     const std::string key = std::string(op) + " " + kernel.name;
-    if (!names.insert(key).second) duplicate = key;
-    has_reference[std::string(op)] |= kernel.tier == Tier::kReference;
+    if (!names.insert(key).second) wrong = "duplicate row " + key;
+    const int ways = (kernel.run ? 1 : 0) + (kernel.launch ? 1 : 0) + (kernel.compose ? 1 : 0);
+    if (ways > 1) wrong = "row " + key + " can run in more than one way";
+    if (!kernel.supports) wrong = "row " + key + " answers no question";
+    if (kernel.device == DeviceKind::kCpu && kernel.tier != Tier::kNative && kernel.needs == 0 &&
+        kernel.built()) {
+      always_runs.insert(op);
+    }
   });
-  if (!duplicate.empty()) return InternalError("op table: duplicate row " + duplicate);
-  std::apply([&](const auto&... lists) { (has_reference.try_emplace(OpOf(lists), false), ...); },
-             rows_);
-  for (const auto& [op, has] : has_reference) {
-    if (!has) return InternalError("op table: " + op + " has no reference kernel");
+  if (!wrong.empty()) return InternalError("op table: " + wrong);
+  for (const std::string_view op : OpNames()) {
+    if (!always_runs.contains(op)) {
+      return InternalError("op table: " + std::string(op) +
+                           " has neither a reference nor a composed kernel on cpu");
+    }
   }
   return {};
 }
@@ -48,35 +67,11 @@ const Registry& BuiltinKernels() {
   static const Registry registry = [] {
     Registry r;
     RegisterCpuKernels(r);
+    RegisterGpuKernels(r);
+    RegisterComposedKernels(r);
     return r;
   }();
   return registry;
-}
-
-std::string WhyNot(std::string_view kernel_name, Tier tier, std::uint32_t needs,
-                   const DeviceInfo& device, const ResolveOptions& options, std::string_view op) {
-  if (const std::uint32_t missing = needs & ~device.features; missing != 0) {
-    std::string list;
-    for (std::string_view name : FeatureNames(missing))
-      list += (list.empty() ? "" : ", ") + std::string(name);
-    return "built, but this machine lacks " + list;
-  }
-  if (tier < options.lowest) {
-    return "tier " + std::string(NameOf(tier)) + " is below the lowest allowed, " +
-           std::string(NameOf(options.lowest));
-  }
-  if (auto forced = options.forced.find(op);
-      forced != options.forced.end() && forced->second != kernel_name) {
-    return "kernel " + forced->second + " is forced";
-  }
-  return {};
-}
-
-Status NoKernel(std::string_view op, const DeviceInfo& device,
-                const std::vector<std::string>& reasons) {
-  std::string message = "op " + std::string(op) + " on device " + device.id + ": no kernel runs it";
-  for (const std::string& reason : reasons) message += "; " + reason;
-  return UnsupportedError(message);
 }
 
 }  // namespace vt

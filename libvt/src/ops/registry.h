@@ -1,15 +1,11 @@
-// The op table: every kernel of every device as one row, and the one answer to "what runs this?".
-//
-// Resolve is the guard before a load, the report of what a device can do and the dispatcher: a pure
-// function of build, device and arguments. It picks the highest priority that supports the
-// arguments, ties by name.
+// The op table: every kernel of every device as one row. ops/resolve.h answers what runs.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "ops/args.h"
@@ -18,6 +14,8 @@
 #include "vt/status.h"
 
 namespace vt {
+
+class GpuStream;  // gpu/stream.h: the queue that kernels of a GPU or of its emulator run on
 
 // How good a kernel is, worst first: plain scalar code; built from other ops of the same device;
 // written for the device.
@@ -32,26 +30,44 @@ struct Support {
   std::string reason;
 };
 
+template <class... Args>
+struct OpList;
+template <class Args>
+struct Kernel;
+
+template <class... Args>
+struct OpList {
+  using Rows = std::tuple<std::vector<Kernel<Args>>...>;
+  using Any = std::variant<Args...>;
+};
+template <class, class... Args>
+using OpListWithout = OpList<Args...>;
+#define VT_NEXT_ARGS(Op) , Op##Args
+using AllOps = OpListWithout<void VT_OPS(VT_NEXT_ARGS)>;  // in the order of op_list.h
+#undef VT_NEXT_ARGS
+using AnyArgs = AllOps::Any;  // one call of any op
+inline const char* OpOf(const AnyArgs& call) {
+  return std::visit([](const auto& args) { return std::decay_t<decltype(args)>::kOp; }, call);
+}
+
+// A row. A kernel runs in exactly one way: `run` on the host's threads, `launch` on a GPU's queue,
+// `compose` as other ops of the same device; with none of them it is compiled out of this build.
 template <class Args>
 struct Kernel {
   std::string name;  // "cpu.avx512vnni.q4_k"; unique within an op
   DeviceKind device = DeviceKind::kCpu;
   Tier tier = Tier::kReference;
-  int priority = 0;
+  int priority = 0;         // reference 0, composed 5, native from 10
   std::uint32_t needs = 0;  // CpuFeature bits
   Support (*supports)(const Args&) = nullptr;
   void (*run)(const Args&, Part) = nullptr;
   // The most parts worth running; null means one part per row or item is fine.
   int (*max_parts)(const Args&) = nullptr;
-};
+  Status (*launch)(const Args&, GpuStream&) = nullptr;
+  std::vector<AnyArgs> (*compose)(const Args&) = nullptr;
 
-template <class... Args>
-struct OpList {
-  using Rows = std::tuple<std::vector<Kernel<Args>>...>;
+  bool built() const { return run || launch || compose; }
 };
-using AllOps =
-    OpList<EmbedArgs, RmsNormArgs, LayerNormArgs, QuantizeArgs, MatmulArgs, RopeTableArgs, RopeArgs,
-           KvStoreArgs, AttentionArgs, ActivateArgs, AddArgs, ScaleCapArgs>;
 
 class Registry {
  public:
@@ -68,7 +84,8 @@ class Registry {
   void ForEach(Visit&& visit) const {
     std::apply([&](const auto&... lists) { (VisitRows(lists, visit), ...); }, rows_);
   }
-  // kInternal when two rows of an op share a name or an op lacks a reference row.
+  // kInternal when two rows of an op share a name, a built row can run in more than one way, or the
+  // CPU has neither a reference nor a composed row for an op.
   Status Check() const;
 
  private:
@@ -76,53 +93,13 @@ class Registry {
   static void VisitRows(const std::vector<Kernel<Args>>& list, Visit&& visit) {
     for (const Kernel<Args>& kernel : list) visit(std::string_view(Args::kOp), kernel);
   }
-  template <class Args>
-  static const char* OpOf(const std::vector<Kernel<Args>>&) {
-    return Args::kOp;
-  }
   AllOps::Rows rows_;
 };
 
-// The registry of all kernels built into this library.
+// The registry of all kernels of this library, built or compiled out.
 const Registry& BuiltinKernels();
 
-struct ResolveOptions {
-  Tier lowest = Tier::kReference;
-  std::map<std::string, std::string, std::less<>> forced;  // op -> kernel name
-};
-
-// Why `kernel` cannot run here, or an empty string.
-std::string WhyNot(std::string_view kernel_name, Tier tier, std::uint32_t needs,
-                   const DeviceInfo& device, const ResolveOptions& options, std::string_view op);
-// "op matmul on device cpu: no kernel runs it" with the reason of every row.
-Status NoKernel(std::string_view op, const DeviceInfo& device,
-                const std::vector<std::string>& reasons);
-
-template <class Args>
-Result<const Kernel<Args>*> Resolve(const Registry& registry, const DeviceInfo& device,
-                                    const Args& args, const ResolveOptions& options = {}) {
-  const Kernel<Args>* best = nullptr;
-  for (const Kernel<Args>& kernel : registry.Rows<Args>()) {
-    if (best && (kernel.priority < best->priority ||
-                 (kernel.priority == best->priority && kernel.name >= best->name))) {
-      continue;
-    }
-    if ((kernel.needs & ~device.features) != 0 || kernel.device != device.kind) continue;
-    if (!options.forced.empty() || kernel.tier < options.lowest) {
-      if (!WhyNot(kernel.name, kernel.tier, kernel.needs, device, options, Args::kOp).empty())
-        continue;
-    }
-    if (!kernel.supports(args).yes) continue;
-    best = &kernel;
-  }
-  if (best) return best;
-  std::vector<std::string> reasons;
-  for (const Kernel<Args>& kernel : registry.Rows<Args>()) {
-    std::string why = WhyNot(kernel.name, kernel.tier, kernel.needs, device, options, Args::kOp);
-    if (why.empty()) why = kernel.supports(args).reason;
-    reasons.push_back(kernel.name + ": " + why);
-  }
-  return NoKernel(Args::kOp, device, reasons);
-}
+// Op names in the order of AllOps.
+const std::vector<std::string_view>& OpNames();
 
 }  // namespace vt

@@ -121,6 +121,21 @@ std::uint64_t LogitBytes(const StepSizes& s) {
          Bytes(s.logit_rows * s.vocab, sizeof(float));
 }
 
+// Calls visit for every norm and projection, absent ones too.
+template <class Visit>
+void ForEachLinear(const ModelSpec& spec, Visit visit) {
+  visit(spec.output_norm);
+  visit(spec.output);
+  for (const LayerSpec& layer : spec.layers) {
+    for (const LinearRef* linear :
+         {&layer.attn_norm, &layer.q_norm, &layer.k_norm, &layer.attn_post_norm, &layer.ffn_norm,
+          &layer.ffn_post_norm, &layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up,
+          &layer.down}) {
+      visit(*linear);
+    }
+  }
+}
+
 // Norm weights and biases are read as f32.
 void PlanExpanded(const GgufFile& file, const ModelSpec& spec, EnginePlan& plan) {
   const auto add = [&](const WeightRef& ref) {
@@ -145,6 +160,25 @@ void PlanExpanded(const GgufFile& file, const ModelSpec& spec, EnginePlan& plan)
   }
 }
 
+// Every tensor that the decoder reads, once, in file order.
+void PlanUploads(const GgufFile& file, const ModelSpec& spec, EnginePlan& plan) {
+  std::vector<bool> wanted(file.tensors().size());
+  const auto want = [&](const WeightRef& ref) {
+    if (ref) wanted[static_cast<std::size_t>(ref.tensor)] = true;
+  };
+  want(spec.embedding);
+  want(spec.position_embedding);
+  ForEachLinear(spec, [&](const LinearRef& linear) {
+    want(linear.weight);
+    want(linear.bias);
+  });
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) {
+      plan.uploaded.push_back({static_cast<int>(i), AlignUp(file.tensors()[i].bytes)});
+    }
+  }
+}
+
 }  // namespace
 
 std::uint64_t EnginePlan::RowBytes(std::string_view name) const {
@@ -162,7 +196,11 @@ Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
   VT_RETURN_IF_ERROR(PlanKv(spec, plan));
   plan.sizes = MeasureStep(spec, plan);
   PlanExpanded(file, spec, plan);
+  const bool on_host = device.kind == DeviceKind::kCpu;
+  if (!on_host) PlanUploads(file, spec, plan);
 
+  std::uint64_t uploaded = 0;
+  for (const UploadedTensor& tensor : plan.uploaded) uploaded += tensor.bytes;
   std::uint64_t expanded = 0;
   for (const ExpandedWeight& weight : plan.expanded) expanded += weight.bytes;
   std::uint64_t kv = 0;
@@ -174,7 +212,11 @@ Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
   const auto row = [&](const char* name, std::uint64_t bytes) {
     plan.rows.push_back({device.id, name, bytes, 0});
   };
-  row("weights_mapped", file.total_bytes());
+  if (on_host) {
+    row("weights_mapped", file.total_bytes());
+  } else {
+    row("weights", uploaded);
+  }
   row("weights_expanded", expanded);
   row("kv", kv);
   row("activations", ActivationBytes(plan.sizes));
@@ -185,24 +227,42 @@ Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
 }
 
 Status CheckFits(const EnginePlan& plan, const DeviceInfo& device) {
-  if (!device.memory_available.bytes) return {};
-  std::uint64_t left = *device.memory_available.bytes;
+  const MemoryFact usable = device.memory_usable();
+  if (!usable.bytes) return {};
+  std::uint64_t left = *usable.bytes;
   for (const MemoryRow& row : plan.rows) {
     if (row.row == "weights_mapped") continue;  // pages of the file: read again when room is short
     if (row.predicted_bytes > left) {
       return NoMemoryError("memory row \"" + row.row + "\" on device " + device.id + ": needs " +
                            std::to_string(row.predicted_bytes) + " bytes, " + std::to_string(left) +
-                           " are left (" + device.memory_available.source +
-                           "); lower --ctx, --sequences or --ubatch, or use a smaller --kv-type");
+                           " are left (" + usable.source + "); " +
+                           (row.row.starts_with("weights")
+                                ? "use a smaller model, or a device with more memory"
+                                : "lower --ctx, --sequences or --ubatch, or use a smaller "
+                                  "--kv-type"));
     }
     left -= row.predicted_bytes;
   }
   return {};
 }
 
+Result<DeviceInfo> ChooseDevice(const EngineOptions& options) {
+  if (options.device == "cpu") {
+    DeviceInfo device = ProbeCpu();
+    if (options.isa.empty()) return device;
+    return LimitIsa(std::move(device), options.isa);
+  }
+  if (!options.isa.empty()) {
+    return InvalidError("isa " + options.isa + ": has an effect only on device cpu, not on " +
+                        options.device);
+  }
+  return FindDevice(ProbeMachine({.sim = options.sim}), options.device);
+}
+
 Result<std::vector<MemoryRow>> PlanMemory(const GgufFile& file, const ModelSpec& spec,
                                           const EngineOptions& options) {
-  VT_ASSIGN_OR_RETURN(EnginePlan plan, MakePlan(file, spec, options, ProbeCpu()));
+  VT_ASSIGN_OR_RETURN(const DeviceInfo device, ChooseDevice(options));
+  VT_ASSIGN_OR_RETURN(EnginePlan plan, MakePlan(file, spec, options, device));
   return plan.rows;
 }
 

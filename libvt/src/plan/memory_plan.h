@@ -48,6 +48,12 @@ struct StepSizes {
   std::int64_t threads = 0;
 };
 
+// A tensor of the file that is copied to a device's own memory.
+struct UploadedTensor {
+  int tensor = -1;  // index into GgufFile::tensors()
+  std::uint64_t bytes = 0;
+};
+
 // A weight that kernels need as f32 but the file holds otherwise.
 struct ExpandedWeight {
   WeightRef ref;
@@ -59,6 +65,7 @@ struct EnginePlan {
   std::vector<KvGroup> groups;
   std::vector<KvLayerBytes> kv;  // by layer
   StepSizes sizes;
+  std::vector<UploadedTensor> uploaded;  // empty on the CPU, which reads them in the mapping
   std::vector<ExpandedWeight> expanded;
   std::vector<MemoryRow> rows;
 
@@ -68,6 +75,9 @@ struct EnginePlan {
 // kInvalid: an option out of range. kUnsupported: a KV type this model's heads cannot use.
 Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
                             const EngineOptions& options, const DeviceInfo& device);
+
+// The device that `options` name. kNotFound: there is no such device here; LimitIsa's errors.
+Result<DeviceInfo> ChooseDevice(const EngineOptions& options);
 
 // kNoMemory naming the first private row that does not fit in what the device has available, with
 // the bytes needed and left. Unknown memory fits.

@@ -2,6 +2,7 @@
 
 #include "cpu/avx2/vec16_avx2.h"
 #include "cpu/generic/embed.h"
+#include "cpu/generic/f8_rows.h"
 #include "cpu/generic/quantize.h"
 
 namespace vt {
@@ -16,6 +17,10 @@ void EmbedAvx2(const EmbedArgs& args, const MatmulShare& share) {
 
 void QuantizeAvx2(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<Avx2Vec16>(args, groups);
+}
+
+void DequantF8Avx2(const DequantFp8ChannelArgs& args, Range rows) {
+  DequantF8Rows<Avx2Vec16>(args, rows);
 }
 
 }  // namespace vt

@@ -75,6 +75,25 @@ struct Avx2Vec16 {
     std::memcpy(p, buffer, static_cast<unsigned>(n) * sizeof(*p));
   }
 
+  VT_VEC_INLINE F LoadF8(const std::uint8_t* p) {
+    const __m256i bytes = _mm256_cvtepu8_epi16(Load128(p));
+    const __m256i body = _mm256_and_si256(bytes, _mm256_set1_epi16(0x7f));
+    const __m256i nan = _mm256_cmpeq_epi16(body, _mm256_set1_epi16(0x7f));
+    // 0x7f moved up by 7, with the exponent's top bit: an f16 NaN.
+    const __m256i magnitude = _mm256_or_si256(_mm256_slli_epi16(body, 7),
+                                              _mm256_and_si256(nan, _mm256_set1_epi16(0x7c00)));
+    const __m256i sign = _mm256_slli_epi16(_mm256_xor_si256(bytes, body), 8);
+    const __m256i halves = _mm256_or_si256(magnitude, sign);
+    const F small = {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)),
+                     _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
+    return Mul(small, Splat(256.0f));
+  }
+  VT_VEC_INLINE F LoadF8Partial(const std::uint8_t* p, int n) {
+    std::uint8_t buffer[kLanes] = {};
+    std::memcpy(buffer, p, static_cast<unsigned>(n));
+    return LoadF8(buffer);
+  }
+
   VT_VEC_INLINE F LoadI8(const std::int8_t* p) {
     const __m128i bytes = Load128(p);
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),

@@ -2,6 +2,7 @@
 
 #include "cpu/avx512/vec16_avx512.h"
 #include "cpu/generic/embed.h"
+#include "cpu/generic/f8_rows.h"
 #include "cpu/generic/quantize.h"
 
 namespace vt {
@@ -16,6 +17,10 @@ void EmbedAvx512(const EmbedArgs& args, const MatmulShare& share) {
 
 void QuantizeAvx512(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<Avx512Vec16>(args, groups);
+}
+
+void DequantF8Avx512(const DequantFp8ChannelArgs& args, Range rows) {
+  DequantF8Rows<Avx512Vec16>(args, rows);
 }
 
 }  // namespace vt

@@ -48,6 +48,13 @@ struct Avx512Vec16 {
     _mm256_mask_storeu_epi16(p, Mask(n), Bf16Bits(a));
   }
 
+  VT_VEC_INLINE F LoadF8(const std::uint8_t* p) {
+    return WidenF8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  VT_VEC_INLINE F LoadF8Partial(const std::uint8_t* p, int n) {
+    return WidenF8(_mm_maskz_loadu_epi8(Mask(n), p));
+  }
+
   VT_VEC_INLINE F LoadI8(const std::int8_t* p) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
@@ -124,6 +131,15 @@ struct Avx512Vec16 {
   }
   VT_VEC_INLINE F WidenBf16(__m256i v) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+  }
+  VT_VEC_INLINE F WidenF8(__m128i v) {
+    const __m256i bytes = _mm256_cvtepu8_epi16(v);
+    const __m256i body = _mm256_and_si256(bytes, _mm256_set1_epi16(0x7f));
+    const __mmask16 nan = _mm256_cmpeq_epi16_mask(body, _mm256_set1_epi16(0x7f));
+    const __m256i up = _mm256_slli_epi16(body, 7);
+    const __m256i magnitude = _mm256_or_si256(up, _mm256_maskz_set1_epi16(nan, 0x7c00));
+    const __m256i sign = _mm256_slli_epi16(_mm256_xor_si256(bytes, body), 8);
+    return _mm512_mul_ps(_mm512_cvtph_ps(_mm256_or_si256(magnitude, sign)), _mm512_set1_ps(256.0f));
   }
   VT_VEC_INLINE __m256i F16Bits(F a) {
     return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

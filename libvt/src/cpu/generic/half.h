@@ -1,4 +1,5 @@
-// Half-precision conversions in plain code: the definition the vector instructions are held to.
+// Conversions of 16-bit and 8-bit floats in plain code: the definition that the vector instructions
+// are held to.
 //
 // To f32 is exact. From f32 rounds to nearest, ties to even; a NaN stays a NaN (made quiet, its top
 // bits kept, as F16C does); values past the range become infinity; denormals are kept.
@@ -49,6 +50,15 @@ inline std::uint16_t F32ToBf16(float x) {
   const std::uint32_t bits = BitsOfFloat(x);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
   return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+// OCP E4M3: sign, 4 exponent bits with bias 7, 3 mantissa bits; all ones is NaN, no infinity. The
+// bits below the sign, moved up, are those of an f16 that is 256 times smaller.
+inline float F8E4M3ToF32(std::uint8_t b) {
+  const std::uint32_t sign = (b & 0x80u) << 8;
+  const std::uint32_t body = b & 0x7fu;
+  const std::uint32_t nan = body == 0x7fu ? 0x7c00u : 0u;
+  return F16ToF32(static_cast<std::uint16_t>(sign | body << 7 | nan)) * 256.0f;
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 //
 // Rows of w are taken kRows at a time and rows of x kCols at a time, so that each load serves
 // several accumulators; the accumulators of one output are never split, so its value does not
-// depend on the tiling. Block formats are decoded 256 values at a time to a buffer that stays in
-// the first-level cache.
+// depend on the tiling. Block formats and f8 rows with their scale are decoded 256 values at a time
+// to a buffer that stays in the first-level cache.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/generic/f8_rows.h"
 #include "cpu/generic/vec16.h"
 #include "cpu/matmul.h"
 
@@ -46,22 +47,27 @@ class MatmulF32 {
   static constexpr int kBlockCols = 32;        // rows of x between two passes over w
   static constexpr int kDecoded = 256;         // values decoded at a time
 
+  // How weights come to be multiplied: as they lie, or decoded to f32 first.
+  enum class Source { kPlain, kBlocks, kF8 };
+
  public:
   static void Run(const MatmulArgs& args, const MatmulShare& share) {
     switch (args.w.type) {
       case DType::kF32:
-        return AllRows<F32Row<V>, false>(args, share);
+        return AllRows<F32Row<V>, Source::kPlain>(args, share);
       case DType::kF16:
-        return AllRows<F16Row<V>, false>(args, share);
+        return AllRows<F16Row<V>, Source::kPlain>(args, share);
       case DType::kBF16:
-        return AllRows<Bf16Row<V>, false>(args, share);
+        return AllRows<Bf16Row<V>, Source::kPlain>(args, share);
+      case DType::kF8_E4M3:
+        return AllRows<F32Row<V>, Source::kF8>(args, share);
       default:
-        return AllRows<F32Row<V>, true>(args, share);
+        return AllRows<F32Row<V>, Source::kBlocks>(args, share);
     }
   }
 
  private:
-  template <class Row, bool kDecode>
+  template <class Row, Source kSource>
   static void AllRows(const MatmulArgs& args, const MatmulShare& share) {
     for (std::int64_t x0 = 0; x0 < args.m; x0 += kBlockCols) {
       const int count = args.m - x0 < kBlockCols ? static_cast<int>(args.m - x0) : kBlockCols;
@@ -69,18 +75,18 @@ class MatmulF32 {
       // One row of x leaves registers free for twice the rows of w.
       if (count == 1) {
         for (; r + 2 * kRows <= share.rows.end; r += 2 * kRows) {
-          SomeRows<Row, kDecode, 2 * kRows>(args, share, r, x0, count);
+          SomeRows<Row, kSource, 2 * kRows>(args, share, r, x0, count);
         }
       }
       for (; r + kRows <= share.rows.end; r += kRows) {
-        SomeRows<Row, kDecode, kRows>(args, share, r, x0, count);
+        SomeRows<Row, kSource, kRows>(args, share, r, x0, count);
       }
-      for (; r < share.rows.end; ++r) SomeRows<Row, kDecode, 1>(args, share, r, x0, count);
+      for (; r < share.rows.end; ++r) SomeRows<Row, kSource, 1>(args, share, r, x0, count);
     }
   }
 
   // Rows r .. r + kR - 1 of w times rows x0 .. x0 + count - 1 of x.
-  template <class Row, bool kDecode, int kR>
+  template <class Row, Source kSource, int kR>
   static void SomeRows(const MatmulArgs& args, const MatmulShare& share, std::int64_t r,
                        std::int64_t x0, int count) {
     using Value = typename Row::Value;
@@ -89,15 +95,20 @@ class MatmulF32 {
     F sums[kBlockCols * kR];
     for (int i = 0; i < count * kR; ++i) sums[i] = V::Splat(0.0f);
     const Value* w[kR];
-    if constexpr (kDecode) {
+    if constexpr (kSource != Source::kPlain) {
       float decoded[kR * kDecoded];
       for (std::int64_t k0 = 0; k0 < k; k0 += kDecoded) {
         const std::int64_t length = k - k0 < kDecoded ? k - k0 : kDecoded;
         for (int i = 0; i < kR; ++i) {
           // Whole blocks: 256 is a multiple of every block, and so k0's bytes divide evenly.
           const std::uint8_t* at = bytes + i * share.row_bytes + k0 * share.row_bytes / k;
-          share.decode(at, decoded + i * kDecoded, length);
-          w[i] = decoded + i * kDecoded;
+          float* out = decoded + i * kDecoded;
+          if constexpr (kSource == Source::kF8) {
+            DecodeF8Row<V>(at, args.w.row_scales[r + i], out, length);
+          } else {
+            share.decode(at, out, length);
+          }
+          w[i] = out;
         }
         AllColumns<Row, kR>(w, args.x + x0 * k + k0, k, length, count, sums);
       }

@@ -71,6 +71,12 @@ struct ScalarVec16 {
     for (int i = 0; i < n; ++i) p[i] = F32ToBf16(a.lane[i]);
   }
 
+  // OCP E4M3 bytes.
+  VT_VEC_INLINE F LoadF8(const std::uint8_t* p) { return LoadF8Partial(p, kLanes); }
+  VT_VEC_INLINE F LoadF8Partial(const std::uint8_t* p, int n) {
+    return Each([&](int i) { return i < n ? F8E4M3ToF32(p[i]) : 0.0f; });
+  }
+
   // 8-bit integers. StoreI8 takes whole numbers in [-128, 127].
   VT_VEC_INLINE F LoadI8(const std::int8_t* p) {
     return Each([&](int i) { return static_cast<float>(p[i]); });

@@ -24,6 +24,11 @@ void DecodeBf16(const void* blocks, float* out, std::int64_t n) {
   }
 }
 
+void DecodeF8E4M3(const void* blocks, float* out, std::int64_t n) {
+  const auto* p = static_cast<const std::uint8_t*>(blocks);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F8E4M3ToF32(p[i]);
+}
+
 }  // namespace
 
 DequantizeFn FindDequantize(DType type) {
@@ -34,6 +39,8 @@ DequantizeFn FindDequantize(DType type) {
       return DecodeF16;
     case DType::kBF16:
       return DecodeBf16;
+    case DType::kF8_E4M3:
+      return DecodeF8E4M3;
     case DType::kQ4_0:
       return DequantizeQ4_0;
     case DType::kQ4_1:

@@ -13,8 +13,8 @@ namespace vt {
 // Decodes `n` values (a whole number of blocks) that start at `blocks`.
 using DequantizeFn = void (*)(const void* blocks, float* out, std::int64_t n);
 
-// The decoder of a weight type (f32, f16, bf16 and every block format); null for the integer
-// types and f64, which hold no weights.
+// The decoder of a weight type (f32, f16, bf16, f8_e4m3 and every block format); null for the
+// integer types and f64, which hold no weights. Row scales are the caller's to apply.
 DequantizeFn FindDequantize(DType type);
 
 // FindDequantize(type) must not be null.

@@ -1,6 +1,7 @@
 #include "cpu/generic/matmul_f32.h"
 
 #include "cpu/generic/embed.h"
+#include "cpu/generic/f8_rows.h"
 #include "cpu/generic/quantize.h"
 #include "cpu/generic/vec16.h"
 
@@ -16,6 +17,10 @@ void EmbedScalar(const EmbedArgs& args, const MatmulShare& share) {
 
 void QuantizeScalar(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<ScalarVec16>(args, groups);
+}
+
+void DequantF8Scalar(const DequantFp8ChannelArgs& args, Range rows) {
+  DequantF8Rows<ScalarVec16>(args, rows);
 }
 
 }  // namespace vt

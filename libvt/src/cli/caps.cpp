@@ -1,0 +1,230 @@
+#include "cli/caps.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "caps/caps_diff.h"
+#include "caps/caps_document.h"
+#include "caps/probe_child.h"
+#include "caps/verify.h"
+#include "cli/caps_markdown.h"
+#include "cli/caps_model.h"
+#include "cli/caps_options.h"
+#include "cli/caps_table.h"
+#include "cli/console.h"
+#include "cli/signals.h"
+#include "cli/sim_device.h"
+#include "cli/version.h"
+
+namespace vt::cli {
+namespace {
+
+// A machine, and what of its description is for show only.
+struct LoadedMachine {
+  Machine machine;
+  std::vector<UndrivenDevice> undriven;
+};
+
+std::string VersionText() {
+  return "vt-caps " + std::string(ToolVersion()) + " (" + std::string(ToolCommit()) + ")\n";
+}
+
+std::string Quoted(std::string_view text) { return "\"" + ValidUtf8(text) + "\""; }
+
+Status CheckNames(std::string_view flag, const std::vector<std::string>& given,
+                  const std::vector<std::string_view>& known) {
+  for (const std::string& name : given) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (const std::string_view each : known) all.append(all.empty() ? "" : ", ").append(each);
+    return InvalidError("--" + std::string(flag) + " " + Quoted(name) +
+                        ": not known; the nearest is " + std::string(NearestName(name, known)) +
+                        " (known: " + all + ")");
+  }
+  return {};
+}
+
+Status CheckFilters(const CapsOptions& options) {
+  VT_RETURN_IF_ERROR(CheckNames("op", options.ops, OpNames()));
+  std::vector<std::string_view> types;
+  for (const DTypeInfo& info : AllDTypes()) types.push_back(info.name);
+  return CheckNames("dtype", options.dtypes, types);
+}
+
+// A kind without a device is fine in a report, which then says why.
+Status CheckDevices(const CapsOptions& options, const Machine& machine) {
+  for (const std::string& wanted : options.devices) {
+    if (options.mode == kCapsReport && ParseDeviceKind(wanted).ok()) continue;
+    const bool found =
+        std::any_of(machine.devices.begin(), machine.devices.end(), [&](const DeviceInfo& device) {
+          return device.id == wanted || NameOf(device.kind) == wanted;
+        });
+    if (!found) return FindDevice(machine, wanted).status().Annotate("--device");
+  }
+  return {};
+}
+
+Result<CapsReport> ReadCaps(const std::string& path, const std::atomic<bool>& interrupted) {
+  VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
+  Result<CapsReport> report = ParseCapsDocument(text);
+  if (!report.ok()) return report.status().Annotate(ValidUtf8(path));
+  return report;
+}
+
+Result<LoadedMachine> MachineOfCaps(const std::string& path, const std::atomic<bool>& interrupted) {
+  VT_ASSIGN_OR_RETURN(CapsReport report, ReadCaps(path, interrupted));
+  if (!report.filters.ops.empty() || !report.filters.dtypes.empty()) {
+    return Status(Code::kInvalid,
+                  ValidUtf8(path) +
+                      ": lists only some kernels (made with --op or --dtype); make "
+                      "it without",
+                  "/filters");
+  }
+  return LoadedMachine{std::move(report.machine), std::move(report.undriven)};
+}
+
+Result<LoadedMachine> MachineOfProfile(const std::string& path,
+                                       const std::atomic<bool>& interrupted) {
+  VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
+  Result<Profile> profile = ParseProfile(text);
+  if (!profile.ok()) return profile.status().Annotate(ValidUtf8(path));
+  LoadedMachine loaded{{{}, std::move(profile->devices)}, std::move(profile->undriven)};
+  for (const DeviceKind kind : kDeviceKinds) {
+    BackendInfo backend;
+    backend.kind = kind;
+    backend.configure = ConfigureFlag(kind);
+    backend.registered = std::any_of(loaded.machine.devices.begin(), loaded.machine.devices.end(),
+                                     [&](const DeviceInfo& device) { return device.kind == kind; });
+    if (!backend.registered) backend.reason = "the profile describes none";
+    loaded.machine.backends.push_back(std::move(backend));
+  }
+  return loaded;
+}
+
+Result<LoadedMachine> LoadMachine(const CapsOptions& options,
+                                  const std::atomic<bool>& interrupted) {
+  LoadedMachine loaded;
+  if (!options.caps_file.empty()) {
+    VT_ASSIGN_OR_RETURN(loaded, MachineOfCaps(options.caps_file, interrupted));
+  } else if (!options.profile_file.empty()) {
+    VT_ASSIGN_OR_RETURN(loaded, MachineOfProfile(options.profile_file, interrupted));
+  } else {
+    MachineOptions probe;
+    VT_ASSIGN_OR_RETURN(probe.sim, ReadSimDevice(options.sim_file, interrupted));
+    if (options.mode == kCapsVerify) {
+      VT_ASSIGN_OR_RETURN(loaded.machine, ProbeMachineInChild(probe));
+    } else {
+      loaded.machine = ProbeMachine(probe);
+    }
+  }
+  if (options.isa.empty()) return loaded;
+  for (DeviceInfo& device : loaded.machine.devices) {
+    if (device.kind != DeviceKind::kCpu) continue;
+    VT_ASSIGN_OR_RETURN(device, LimitIsa(std::move(device), options.isa));
+  }
+  return loaded;
+}
+
+Status WriteReport(const CapsReport& report, const CapsOptions& options, Console& console) {
+  if (!JsonWanted(options)) {
+    return console.Write(options.mode == kCapsVerify ? VerifyTable(report) : ReportTable(report));
+  }
+  JsonWriter json;
+  json.BeginObject().Field("schema", kCapsSchema);
+  WriteTool(json);
+  WriteCapsBody(report, json);
+  return console.WriteLine(json.EndObject().Take());
+}
+
+Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console& console,
+                      const std::atomic<bool>& interrupted) {
+  CapsReport report = MakeCapsReport(BuiltinKernels(), loaded.machine,
+                                     {options.ops, options.dtypes, options.devices});
+  report.undriven = std::move(loaded.undriven);
+  if (options.mode == kCapsReport) {
+    VT_RETURN_IF_ERROR(WriteReport(report, options, console));
+    return 0;
+  }
+  const bool any = std::any_of(report.rows.begin(), report.rows.end(),
+                               [](const CapsRow& row) { return !row.devices.empty(); });
+  if (!any) {
+    return Status(Code::kNotFound,
+                  "--verify: no usable kernel passes the filters; vt-caps with the same filters "
+                  "says why");
+  }
+  VerifyOptions verify{options.timeout_s, &interrupted,
+                       [&](std::size_t done, std::size_t total, const std::string&) {
+                         console.Progress("verify", done, total);
+                       }};
+  VT_RETURN_IF_ERROR(Verify(BuiltinKernels(), verify, report));
+  VT_RETURN_IF_ERROR(WriteReport(report, options, console));
+  return AllOk(report) ? 0 : 1;
+}
+
+Result<int> RunDiff(const CapsOptions& options, Console& console,
+                    const std::atomic<bool>& interrupted) {
+  VT_ASSIGN_OR_RETURN(const CapsReport a, ReadCaps(options.diff_a, interrupted));
+  VT_ASSIGN_OR_RETURN(const CapsReport b, ReadCaps(options.diff_b, interrupted));
+  VT_ASSIGN_OR_RETURN(const CapsDiff diff, DiffCaps(a, b));
+  if (JsonWanted(options)) {
+    JsonWriter json;
+    json.BeginObject().Field("schema", kCapsDiffSchema);
+    WriteTool(json);
+    json.Field("a", options.diff_a).Field("b", options.diff_b);
+    WriteDiffBody(diff, json);
+    VT_RETURN_IF_ERROR(console.WriteLine(json.EndObject().Take()));
+  } else {
+    VT_RETURN_IF_ERROR(console.Write(DiffTable(diff, options.diff_a, options.diff_b)));
+  }
+  return diff.same() ? 0 : 1;
+}
+
+Result<int> Run(const CapsOptions& options, std::span<const Flag> table, Console& console,
+                const std::atomic<bool>& interrupted) {
+  const auto print = [&](const std::string& text) -> Result<int> {
+    VT_RETURN_IF_ERROR(console.Write(text));
+    return 0;
+  };
+  switch (options.mode) {
+    case kCapsHelp:
+      return print(CapsHelp(table));
+    case kCapsVersion:
+      return print(VersionText());
+    case kCapsMarkdown:
+      return print(OpsMarkdown(BuiltinKernels()));
+    case kCapsDiff:
+      return RunDiff(options, console, interrupted);
+    case kCapsReport:
+    case kCapsModel:
+    case kCapsVerify:
+      break;
+  }
+  VT_RETURN_IF_ERROR(CheckFilters(options));
+  VT_ASSIGN_OR_RETURN(LoadedMachine loaded, LoadMachine(options, interrupted));
+  VT_RETURN_IF_ERROR(CheckDevices(options, loaded.machine));
+  if (options.mode == kCapsModel) return RunCapsModel(options, loaded.machine, console);
+  return RunReport(options, std::move(loaded), console, interrupted);
+}
+
+}  // namespace
+
+int RunCapsTool(std::span<const std::string_view> args) {
+  const std::atomic<bool>& interrupted = InstallSignals();
+  Console console("vt-caps", &interrupted);
+  CapsOptions options;
+  const std::vector<Flag> table = CapsFlags(&options);
+  const Status parsed = ParseCapsFlags(args, table, &options);
+  // Whoever reads documents gets the failure as one; where parsing stopped early, whoever wrote
+  // --json anywhere.
+  console.set_json(JsonWanted(options) ||
+                   std::find(args.begin(), args.end(), "--json") != args.end());
+  console.set_quiet(options.quiet);
+  if (!parsed.ok()) return console.Fail(parsed);
+  const Result<int> code = Run(options, table, console, interrupted);
+  if (console.closed()) return 0;
+  return code.ok() ? *code : console.Fail(code.status());
+}
+
+}  // namespace vt::cli

@@ -1,0 +1,28 @@
+#include "ops/cases/binder.h"
+#include "ops/cases/case_lists.h"
+#include "ops/gated.h"
+#include "ops/op_facts.h"
+#include "ops/row_facts.h"
+
+namespace vt {
+namespace {
+
+std::vector<AnyArgs> Compose(const GeluMulArgs& a) { return GatedCalls(a, Activation::kGelu); }
+
+void AddCases(CaseList& list, Sweep sweep) { AddCounts<GeluMulArgs>(list, sweep); }
+
+void Bind(Binder& b, const OpCase& c, GeluMulArgs& a) { BindGated(b, c, a); }
+
+}  // namespace
+
+constexpr OpFacts<GeluMulArgs> kGeluMulFacts = {
+    .meaning = "gelu(gate) * up",
+    .check_shape = CheckCount,
+    .output = CountOutput,
+    .shape = CountShape,
+    .compose = Compose,
+    .add_cases = AddCases,
+    .bind = Bind,
+};
+
+}  // namespace vt

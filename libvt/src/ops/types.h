@@ -1,0 +1,55 @@
+// What the arguments of several ops are made of.
+//
+// Kernels compiled for one instruction set include this header, so nothing here may drag in inline
+// library code.
+#pragma once
+
+#include <cstdint>
+
+#include "vt/dtype.h"
+
+namespace vt {
+
+// A matrix of the model file as a device holds it.
+enum class WeightLayout : std::uint8_t { kRowMajor };
+struct Weight {
+  DType type = DType::kF32;
+  WeightLayout layout = WeightLayout::kRowMajor;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;  // of a row, a whole number of blocks
+  const void* data = nullptr;
+  // [rows], with f8_e4m3 and nothing else: w[n, k] = f32(f8 value) * row_scales[n], rounded to f32.
+  const float* row_scales = nullptr;
+};
+
+// Activations quantised to 15 bits: symmetric, one scale per 32 values, x[i] ~ q[i] * scale with q
+// in [-16256, 16256], held as two signed digits: q = 128 * high + low, low in [-64, 64]. Dot
+// products of each digit with small whole weights are exact in 32 bits, and so is their sum. sums
+// holds the sum of the 32 q of each group.
+inline constexpr std::int64_t kQ15Group = 32;
+struct Q15Rows {
+  std::int8_t* high = nullptr;   // [rows, cols]
+  std::int8_t* low = nullptr;    // [rows, cols]
+  float* scales = nullptr;       // [rows, cols / 32]
+  std::int32_t* sums = nullptr;  // [rows, cols / 32]
+};
+
+// How a matmul takes its activations.
+enum class ActType : std::uint8_t { kF32, kQ15 };
+
+// Which values of a head make a rotary pair. half: x[i] and x[i + pairs]; interleaved: x[2i] and
+// x[2i + 1].
+enum class RopeLayout : std::uint8_t { kInterleaved, kHalf };
+
+// One layer's keys or values: cells of heads * head_dim values, in pages of page_cells cells.
+// type is f32, f16, bf16 or q8_0 (then heads * head_dim is a multiple of 32, and so is head_dim).
+struct KvCells {
+  DType type = DType::kF16;
+  void* data = nullptr;  // cell c starts at data + c * cell_bytes
+  std::int64_t cell_bytes = 0;
+};
+
+// silu(x) = x / (1 + exp(-x)); gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+enum class Activation : std::uint8_t { kSilu, kGelu };
+
+}  // namespace vt

@@ -1,0 +1,185 @@
+// expert_matmul: every kernel against one scalar matmul for each row, to the bit, and against
+// double.
+#include <numeric>
+
+#include "cpu/fp8_fixture.h"
+#include "ops/matmul_policy.h"
+
+namespace vt::test {
+namespace {
+
+// Who goes where: runs as a router's sorted rows have, one expert for all, no two neighbours alike.
+std::vector<std::vector<std::int32_t>> Routes(std::int64_t rows, std::int64_t experts) {
+  std::vector<std::vector<std::int32_t>> routes(3, std::vector<std::int32_t>(Size(rows)));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    routes[0][Size(r)] = static_cast<std::int32_t>(r * experts / rows);
+    routes[1][Size(r)] = static_cast<std::int32_t>(experts - 1);
+    routes[2][Size(r)] = static_cast<std::int32_t>((experts - 1 + r * (experts - 1)) % experts);
+  }
+  return routes;
+}
+
+class Problem {
+ public:
+  Problem(DType type, ActType act, std::int64_t experts, std::int64_t n, std::int64_t rows,
+          std::int64_t k)
+      : f8_(type == DType::kF8_E4M3 ? experts * n : 0, k, 8),
+        w_(experts * n * static_cast<std::int64_t>(RowBytes(type, static_cast<std::uint64_t>(k)))),
+        x_(rows * k),
+        high_(act == ActType::kQ15 ? rows * k : 0),
+        low_(act == ActType::kQ15 ? rows * k : 0),
+        scales_(act == ActType::kQ15 ? rows * k / 32 : 0),
+        sums_(act == ActType::kQ15 ? rows * k / 32 : 0) {
+    Random random(9);
+    args_.experts = experts;
+    args_.act = act;
+    args_.rows = rows;
+    if (type == DType::kF8_E4M3) {
+      args_.w = f8_.weight();
+    } else {
+      FillWeights(type, experts * n, k, w_.data(), random);
+      args_.w = {.type = type, .rows = experts * n, .cols = k, .data = w_.data()};
+    }
+    for (std::int64_t i = 0; i < rows * k; ++i) x_[i] = random.Uniform(-2, 2);
+    if (act == ActType::kQ15) {
+      args_.q = {high_.data(), low_.data(), scales_.data(), sums_.data()};
+      RunReference(QuantizeArgs{.x = x_.data(), .out = args_.q, .rows = rows, .cols = k});
+    } else {
+      args_.x = x_.data();
+    }
+  }
+
+  const ExpertMatmulArgs& args() const { return args_; }
+  const float* x() const { return x_.data(); }
+
+  // Row r times the matrix of `expert`, by the op for one matrix.
+  std::vector<float> OneRow(std::int64_t r, std::int64_t expert) const {
+    const std::int64_t n = args_.w.rows / args_.experts, k = args_.w.cols;
+    std::vector<float> out(Size(n));
+    Weight w = args_.w;
+    w.rows = n;
+    w.data =
+        static_cast<const std::uint8_t*>(w.data) +
+        expert * n * static_cast<std::int64_t>(RowBytes(w.type, static_cast<std::uint64_t>(k)));
+    if (w.row_scales) {
+      w.row_scales += expert * n;
+      RunReference(MatmulFp8ChannelArgs{.w = w, .x = args_.x + r * k, .m = 1, .out = out.data()});
+      return out;
+    }
+    MatmulArgs one{.w = w, .act = args_.act, .m = 1, .out = out.data()};
+    if (args_.act == ActType::kQ15) {
+      const std::int64_t g = r * k / kQ15Group;
+      one.q = {args_.q.high + r * k, args_.q.low + r * k, args_.q.scales + g, args_.q.sums + g};
+    } else {
+      one.x = args_.x + r * k;
+    }
+    RunReference(one);
+    return out;
+  }
+
+ private:
+  F8Matrix f8_;
+  Paged<std::uint8_t> w_;
+  Paged<float> x_;
+  Paged<std::int8_t> high_;
+  Paged<std::int8_t> low_;
+  Paged<float> scales_;
+  Paged<std::int32_t> sums_;
+  ExpertMatmulArgs args_;
+};
+
+// The kernels of one form of activations refuse the other, so ask each before it runs.
+void Check(const Problem& problem, const std::vector<std::int32_t>& ids) {
+  ExpertMatmulArgs args = problem.args();
+  args.ids = ids.data();
+  std::vector<float> want;
+  for (std::int64_t r = 0; r < args.rows; ++r) {
+    const auto row = problem.OneRow(r, ids[Size(r)]);
+    want.insert(want.end(), row.begin(), row.end());
+  }
+  const std::string label =
+      OpShape("expert_matmul " + std::string(NameOf(args.w.type)), args.w.rows, args.w.cols) +
+      " experts " + std::to_string(args.experts) + " rows " + std::to_string(args.rows);
+  const auto kernels = Usable(args);
+  ASSERT_GE(kernels.size(), 1u) << label;
+  for (const auto* kernel : kernels) {
+    for (int parts : {1, 2, 3, kMostParts}) {
+      Guarded<float> out(std::vector<float>(want.size(), -7.0f));
+      args.out = out.data();
+      RunParts(*kernel, args, parts);
+      const std::string where = label + ", " + kernel->name + ", parts " + std::to_string(parts);
+      EXPECT_TRUE(out.Intact()) << where;
+      ExpectSameBits(want, out.Values(), where);
+    }
+    EXPECT_GE(kernel->max_parts(args), 1);
+  }
+}
+
+std::vector<DType> ExpertTypes() {
+  std::vector<DType> types = WeightTypes();
+  types.push_back(DType::kF8_E4M3);
+  return types;
+}
+
+TEST(ExpertMatmulTest, EveryTypeKernelAndRoute) {
+  for (const DType type : ExpertTypes()) {
+    const std::uint32_t block = InfoOf(type).block;
+    const std::int64_t k = block == 1 ? 37 : block == 32 ? 288 : 256;
+    for (const ActType act : {ActType::kF32, ActType::kQ15}) {
+      if (act == ActType::kQ15 && !HasQ15Form(type)) continue;
+      for (std::int64_t experts : {1, 3, 8}) {
+        for (std::int64_t n : {1, 5, 17}) {
+          for (std::int64_t rows : {0, 1, 3, 7, 40}) {
+            const Problem problem(type, act, experts, n, rows, k);
+            for (const auto& ids : Routes(rows, experts)) Check(problem, ids);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ExpertMatmulTest, EveryWidth) {
+  for (const DType type : {DType::kF32, DType::kBF16, DType::kF8_E4M3}) {
+    for (std::int64_t k : Widths()) {
+      for (std::int64_t rows : {0, 1, 3, 7}) {
+        const Problem problem(type, ActType::kF32, 4, 18, rows, k);
+        for (const auto& ids : Routes(rows, 4)) Check(problem, ids);
+      }
+    }
+  }
+  // More rows of w than parts of 16.
+  const Problem wide(DType::kQ4_0, ActType::kQ15, 2, 100, 7, 64);
+  for (const auto& ids : Routes(7, 2)) Check(wide, ids);
+}
+
+TEST(ExpertMatmulTest, CloseToDouble) {
+  constexpr std::int64_t kExperts = 3, kN = 5, kRows = 7, kCols = 100;
+  const F8Matrix w(kExperts * kN, kCols, 8);  // the same bytes as the problem's
+  const Problem problem(DType::kF8_E4M3, ActType::kF32, kExperts, kN, kRows, kCols);
+  ExpertMatmulArgs args = problem.args();
+  const std::vector<std::int32_t> ids = {2, 2, 0, 1, 1, 1, 0};
+  std::vector<float> got(Size(kRows * kN));
+  args.ids = ids.data();
+  args.out = got.data();
+  RunReference(args);
+  std::vector<double> want, limit;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t n = 0; n < kN; ++n) {
+      double sum = 0, size = 0;
+      for (std::int64_t c = 0; c < kCols; ++c) {
+        const double product =
+            double{w.Value(ids[Size(r)] * kN + n, c)} * double{problem.x()[r * kCols + c]};
+        sum += product;
+        size += std::abs(product);
+      }
+      want.push_back(sum);
+      limit.push_back(size * SumError(kCols));
+    }
+  }
+  ExpectNear(want, got, limit, "expert_matmul");
+}
+
+}  // namespace
+}  // namespace vt::test

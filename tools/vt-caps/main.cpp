@@ -1,0 +1,10 @@
+// vt-caps: what devices can run.
+#include <string_view>
+#include <vector>
+
+#include "cli/caps.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return vt::cli::RunCapsTool(args);
+}

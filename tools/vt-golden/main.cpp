@@ -1,0 +1,10 @@
+// vt-golden: answers recorded once, compared ever after.
+#include <string_view>
+#include <vector>
+
+#include "cli/golden.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return vt::cli::RunGoldenTool(args);
+}
