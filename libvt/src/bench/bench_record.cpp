@@ -227,6 +227,14 @@ std::string BenchJson(const BenchRecord& record) {
   TextOrNull(json, "partial_reason", record.partial ? record.partial_reason : "");
   WriteModel(json, record.model);
   WriteSettings(json, record);
+  json.Key("golden");
+  if (record.golden_file.empty()) {
+    json.Null();
+  } else {
+    json.BeginObject().Field("file", record.golden_file);
+    TextOrNull(json, "failure", record.golden_failure);
+    json.EndObject();
+  }
   WriteBuild(json, record);
   WriteMachine(json, record);
   json.Field("load_ns", record.load_ns);

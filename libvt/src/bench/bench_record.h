@@ -82,6 +82,8 @@ struct BenchRecord {
   BenchModel model;
   BenchSettings settings;  // engine.threads and context as they were
   std::string prompt_source;
+  std::string golden_file;     // that was checked first; empty: none
+  std::string golden_failure;  // what differs from it; empty: nothing
   BuildFacts build;
   std::vector<ProgramFile> program;
   DeviceInfo device;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "bench/whole_file.h"
+#include "base/whole_file.h"
 #include "cpu/generic/half.h"
 #include "cpu/quants/dequantize.h"
 #include "formats/tokenizer/vocabulary.h"

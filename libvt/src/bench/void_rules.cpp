@@ -64,6 +64,10 @@ void JudgeRates(const BenchResult& result, std::vector<BenchVoid>& voids) {
 std::vector<BenchVoid> JudgeRecord(const BenchRecord& record) {
   std::vector<BenchVoid> voids;
   JudgeLaunches(record, voids);
+  if (!record.golden_failure.empty()) {
+    voids.push_back(
+        {"golden_failed", "", "differs from " + record.golden_file + ": " + record.golden_failure});
+  }
   if (record.gate && !record.gate->found) {
     char waited[64];
     std::snprintf(waited, sizeof waited, "no quiet second in %.0f s: ", record.gate->waited_s);

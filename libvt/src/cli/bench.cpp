@@ -20,6 +20,8 @@ constexpr Command kCommands[] = {
     {"compare", "two commands by turns, or two records: which is faster", BenchCompareCommand},
     {"floor", "a record against rates that must be reached", BenchFloorCommand},
     {"synth", "writes a model of random weights in a real geometry", BenchSynthCommand},
+    {"ops", "each kernel against what this machine can do", BenchOpsCommand},
+    {"calibrate", "measures this machine and writes its profile", BenchCalibrateCommand},
 };
 
 std::string Help() {

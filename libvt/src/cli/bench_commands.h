@@ -21,6 +21,8 @@ BenchCommandFn BenchRunCommand;
 BenchCommandFn BenchCompareCommand;
 BenchCommandFn BenchFloorCommand;
 BenchCommandFn BenchSynthCommand;
+BenchCommandFn BenchOpsCommand;
+BenchCommandFn BenchCalibrateCommand;
 
 // What every subcommand takes.
 struct BenchOutput {

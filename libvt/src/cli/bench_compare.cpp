@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "bench/compare.h"
 #include "bench/shell_command.h"
-#include "bench/whole_file.h"
 #include "cli/bench_commands.h"
 #include "cli/version.h"
 
@@ -261,6 +261,7 @@ Result<int> BenchCompareCommand(std::span<const std::string_view> args, Console&
                       console, &options.files));
   if (helped) return 0;
   VT_RETURN_IF_ERROR(CheckOptions(options));
+  if (!options.output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(options.output.file));
   Comparison comparison;
   comparison.date = UtcNow();
   const Status status = Measure(options, console, comparison);

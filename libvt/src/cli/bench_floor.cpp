@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "bench/floors.h"
-#include "bench/whole_file.h"
 #include "cli/bench_commands.h"
 #include "cli/version.h"
 

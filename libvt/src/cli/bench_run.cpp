@@ -6,21 +6,23 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "bench/bench_export.h"
-#include "bench/whole_file.h"
+#include "bench/bench_page.h"
 #include "cli/bench_commands.h"
+#include "cli/bench_golden.h"
 #include "cli/model_prompts.h"
 #include "cli/version.h"
 
 namespace vt::cli {
 namespace {
 
-enum class Form { kAuto, kTable, kJson, kMarkdown, kCsv, kLlamaBench };
+enum class Form { kAuto, kTable, kJson, kMarkdown, kCsv, kLlamaBench, kSvg, kHtml };
 
 struct Options {
   BenchSettings settings;
   BenchOutput output;
-  std::string model, kv_type = "f16", sysroot;
+  std::string model, kv_type = "f16", golden, sysroot;
   std::int64_t threads = 0, seed = 1, quiet_wait_s = 0;
   bool strict = false;
   Form form = Form::kAuto;
@@ -114,6 +116,8 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(SwitchFlag(BenchRow("exact", "", "weights decoded, f32 throughout"), &e.exact));
   t.push_back(ChoiceFlag(BenchRow("tier", "TIER", "void below: native or composed"), &s.tier,
                          {"native", "composed", "reference"}));
+  t.push_back(BenchNameFlag(BenchRow("golden", "FILE", "void when the answers differ from it"),
+                            &o->golden));
   t.push_back(IntegerFlag(BenchRow("quiet-wait", "S", "seconds to wait for a quiet machine"),
                           &o->quiet_wait_s, 0, 86400));
   t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when the record is void"), &o->strict));
@@ -125,6 +129,8 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(FormFlag("markdown", o, Form::kMarkdown));
   t.push_back(FormFlag("csv", o, Form::kCsv));
   t.push_back(FormFlag("llama-bench-json", o, Form::kLlamaBench));
+  t.push_back(FormFlag("svg", o, Form::kSvg));
+  t.push_back(FormFlag("html", o, Form::kHtml));
   t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
 }
@@ -139,6 +145,10 @@ std::string Rendered(const Options& options, const BenchRecord& record) {
       return BenchCsv(record);
     case Form::kLlamaBench:
       return LlamaBenchJson(record) + "\n";
+    case Form::kSvg:
+      return BenchSvg(record);
+    case Form::kHtml:
+      return BenchHtml(record);
     case Form::kJson:
     case Form::kAuto:
       break;
@@ -183,10 +193,11 @@ Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& con
       const bool helped,
       ParseBenchFlags(args, table, "usage: vt-bench run -m FILE [flags]\n",
                       "Output: --table (at a terminal), --json (piped), --markdown, --csv,\n"
-                      "--llama-bench-json. Docs: docs/howto/bench.md\n",
+                      "--llama-bench-json, --svg, --html. Docs: docs/howto/bench.md\n",
                       console));
   if (helped) return 0;
   VT_RETURN_IF_ERROR(CheckOptions(options));
+  if (!options.output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(options.output.file));
   BenchRecord record;
   record.tool_version = ToolVersion();
   record.tool_commit = ToolCommit();
@@ -202,6 +213,11 @@ Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& con
                    .tokenizer = model.tokenizer ? &*model.tokenizer : nullptr,
                    .prompt = {}};
   VT_ASSIGN_OR_RETURN(input.prompt, PromptOf(options, model, console.interrupted_flag()));
+  if (!options.golden.empty()) {
+    record.golden_file = options.golden;
+    VT_ASSIGN_OR_RETURN(record.golden_failure,
+                        GoldenFailure(options.golden, model, record.settings.engine, console));
+  }
   BenchHooks hooks;
   hooks.root = options.sysroot;
   hooks.cancel = &console.interrupted_flag();

@@ -50,8 +50,8 @@ Result<int> BenchSynthCommand(std::span<const std::string_view> args, Console& c
       const bool helped,
       ParseBenchFlags(args, table, "usage: vt-bench synth --shape NAME -o FILE.gguf [flags]\n",
                       "Names: " + names +
-                          ".\nFILE.json is what vt-run --describe prints (- is "
-                          "stdin). Docs: docs/howto/bench.md\n",
+                          ".\nFILE.json is what vt-run --describe prints (-: stdin). Docs: "
+                          "docs/howto/bench.md\n",
                       console));
   if (helped) return 0;
   if (shape.empty()) return InvalidError("--shape: not given (names: " + names + ")");

@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "cli/golden_commands.h"
 #include "cli/version.h"
 #include "golden/finished_run.h"
 #include "golden/invariance.h"
 #include "golden/locate.h"
-#include "golden/whole_file.h"
 
 namespace vt::cli {
 namespace {
@@ -179,9 +179,10 @@ Result<int> CheckRun::Run() {
   const Status status = Check();
   context_.console.ClearProgress();
   if (status.ok()) return WriteGoldenReport(report_, context_);
+  if (options_.github) context_.console.Print(GithubFailure(status));
   if (!options_.junit_file.empty()) {
     const Status written =
-        WriteWholeFile(options_.junit_file, JUnitFailure(options_.golden_file, status));
+        WriteWhole(options_.junit_file, JUnitFailure(options_.golden_file, status));
     if (!written.ok()) context_.console.Note("--junit: " + written.message());
   }
   return status;
@@ -192,7 +193,7 @@ Result<int> CheckRun::Run() {
 Result<int> WriteGoldenReport(const GoldenReport& report, GoldenContext& context) {
   const GoldenOptions& options = context.options;
   if (!options.junit_file.empty()) {
-    VT_RETURN_IF_ERROR(WriteWholeFile(options.junit_file, JUnitText(report)).Annotate("--junit"));
+    VT_RETURN_IF_ERROR(WriteWhole(options.junit_file, JUnitText(report)).Annotate("--junit"));
   }
   if (options.github) context.console.Print(GithubText(report));
   const std::string text = ReportText(report) + report.more_text;

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "cli/golden_commands.h"
 #include "cli/sim_device.h"
 #include "cli/version.h"
-#include "golden/whole_file.h"
 #include "vt/dtype.h"
 
 namespace vt::cli {
@@ -27,7 +27,7 @@ std::string GoldenDocument(const Golden& golden) {
 
 Status WriteGoldenFile(const std::string& path, const Golden& golden, Console& console) {
   if (path == "-") return console.Write(GoldenDocument(golden));
-  return WriteWholeFile(path, GoldenDocument(golden)).Annotate("--out");
+  return WriteWhole(path, GoldenDocument(golden)).Annotate("--out");
 }
 
 Result<EngineOptions> GoldenEngineOptions(const RunOptions& run, const ModelSpec& spec,

@@ -158,6 +158,18 @@ void AddOutputFlags(std::vector<Flag>& t, GoldenOptions* o) {
   t.push_back(SwitchFlag(Row("table", "", "text, the default at a terminal"), &o->table));
 }
 
+// Flags that a finished run, whose model has long stopped, takes no notice of.
+Status CheckFinishedRunFlags(const GoldenOptions& o) {
+  for (const std::string_view name :
+       {"locate", "against", "invariance", "tolerance", "allow-skip", "device", "sim", "ctx",
+        "threads", "ubatch", "kv-type", "exact", "tier", "isa", "kernel", "limits"}) {
+    if (!o.given.contains(name)) continue;
+    return InvalidError("--" + std::string(name) +
+                        ": has no effect on a finished run; leave it out");
+  }
+  return {};
+}
+
 Status CheckRules(const GoldenOptions& o) {
   const auto needs = [](std::string_view what) { return InvalidError(std::string(what)); };
   if (o.json && o.table) return needs("--json and --table contradict each other; give one");
@@ -180,9 +192,7 @@ Status CheckRules(const GoldenOptions& o) {
       if (files == 1 && o.files[0] == "-" && o.golden_file == "-") {
         return needs("--golden and the run both read stdin; give one of them a file");
       }
-      if (files == 1 && (o.locate || o.invariance)) {
-        return needs("--locate and --invariance need the model, not a finished run");
-      }
+      if (files == 1) return CheckFinishedRunFlags(o);
       if (o.locate && o.against.empty()) {
         return needs(
             "--locate: nothing to compare with; write --against \"isa=scalar\" or the "
@@ -190,6 +200,9 @@ Status CheckRules(const GoldenOptions& o) {
       }
       if (!o.locate && !o.against.empty()) {
         return needs("--against: has an effect only with --locate");
+      }
+      if (!o.locate && o.given.contains("tolerance")) {
+        return needs("--tolerance: has an effect only with --locate");
       }
       return {};
     case GoldenCommand::kDiff:

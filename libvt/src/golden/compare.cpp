@@ -84,13 +84,13 @@ double GoldenLogit(const GoldenRow* row, TokenId id) {
 
 }  // namespace
 
-std::string_view NameOf(Verdict verdict) {
+std::string_view NameOf(TokenVerdict verdict) {
   switch (verdict) {
-    case Verdict::kSame:
+    case TokenVerdict::kSame:
       return "same";
-    case Verdict::kNearTie:
+    case TokenVerdict::kNearTie:
       return "near-tie";
-    case Verdict::kWrong:
+    case TokenVerdict::kWrong:
       return "wrong";
   }
   return "?";
@@ -201,7 +201,7 @@ void CaseChecker::TakeChoice(std::size_t index, std::span<const float> logits) {
                              : SecondMax(logits, ours) == golden &&
                                    part.our_logit - part.our_logit_of_golden < limits_.tie;
   const bool tie = margin < limits_.tie && is_second;  // false where the margin is unknown
-  part.verdict = tie ? Verdict::kNearTie : Verdict::kWrong;
+  part.verdict = tie ? TokenVerdict::kNearTie : TokenVerdict::kWrong;
   ++(tie ? report_.ties : report_.wrong);
   report_.departures.push_back(std::move(part));
 }

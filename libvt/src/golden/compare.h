@@ -18,8 +18,8 @@ namespace vt {
 // kNearTie: another token, where the golden's own margin is below the limit and our choice is its
 // runner-up. Where the golden does not say which token that was, our own logits must be as near a
 // tie between its token and ours.
-enum class Verdict { kSame, kNearTie, kWrong };
-std::string_view NameOf(Verdict verdict);  // "same", "near-tie", "wrong"
+enum class TokenVerdict { kSame, kNearTie, kWrong };
+std::string_view NameOf(TokenVerdict verdict);  // "same", "near-tie", "wrong"
 
 // What counts as the same. A distance above its limit makes a case wrong whatever its tokens.
 struct CheckLimits {
@@ -34,7 +34,7 @@ struct CheckLimits {
 // A token that is not the golden's. Logits are unknown (NaN) where the golden has no row there.
 struct Departure {
   std::size_t index = 0;  // of the generated tokens
-  Verdict verdict = Verdict::kWrong;
+  TokenVerdict verdict = TokenVerdict::kWrong;
   TokenId golden = kNoToken, ours = kNoToken;
   std::string golden_text, our_text;  // empty without a tokenizer
   double golden_logit = NAN;          // the golden's logit of its token, and of ours

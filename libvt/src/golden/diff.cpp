@@ -70,7 +70,7 @@ std::size_t CompareTokens(const GoldenCase& a, const GoldenCase& b, const CheckL
   part.golden_margin = a.margins[i];
   // Near in both: where one sees a clear winner, the other is wrong.
   const bool tie = a.margins[i] < limits.tie && b.margins[i] < limits.tie;
-  part.verdict = tie ? Verdict::kNearTie : Verdict::kWrong;
+  part.verdict = tie ? TokenVerdict::kNearTie : TokenVerdict::kWrong;
   ++(tie ? report->ties : report->wrong);
   report->departures.push_back(part);
   return i;

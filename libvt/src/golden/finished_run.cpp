@@ -20,7 +20,7 @@ Result<std::vector<TokenId>> IdsOf(const ordered_json& from, const char* key) {
   std::vector<TokenId> ids;
   VT_ASSIGN_OR_RETURN(const ordered_json* list, ArrayOf(from, key, ""));
   for (const ordered_json& id : *list) {
-    if (!id.is_number_integer()) return JsonError("/" + std::string(key), "must hold token ids");
+    if (!IsTokenId(id)) return JsonError("/" + std::string(key), "must hold token ids");
     ids.push_back(id.get<TokenId>());
   }
   return ids;
@@ -97,6 +97,9 @@ struct RunReader {
         answer.name =
             record["id"].is_string() ? record["id"].get<std::string>() : record["id"].dump();
       }
+      if (record.contains("line") && record["line"].is_number_unsigned()) {
+        answer.line_name = "line-" + record["line"].dump();
+      }
       VT_RETURN_IF_ERROR(ReadAnswer(record, &answer));
       run.answers.push_back(std::move(answer));
       return {};
@@ -141,9 +144,9 @@ CaseReport CompareAnswer(const GoldenCase& golden, const RunAnswer& answer,
     part.golden_margin = golden.margins[i];
     const GoldenRow* row = RowThatChose(golden, i);
     const bool is_second = row && row->top.size() > 1 && row->top[1].first == part.ours;
-    part.verdict =
-        part.golden_margin < limits.tie && is_second ? Verdict::kNearTie : Verdict::kWrong;
-    ++(part.verdict == Verdict::kNearTie ? report.ties : report.wrong);
+    part.verdict = part.golden_margin < limits.tie && is_second ? TokenVerdict::kNearTie
+                                                                : TokenVerdict::kWrong;
+    ++(part.verdict == TokenVerdict::kNearTie ? report.ties : report.wrong);
     report.departures.push_back(std::move(part));
     break;
   }
@@ -196,7 +199,12 @@ Result<std::vector<CaseReport>> CheckFinishedRun(const Golden& golden, const Fin
     return InvalidError("the run was sampled (temperature " + std::to_string(*run.temperature) +
                         "); make it with --temperature 0");
   }
-  const bool by_order = run.answers.size() == golden.cases.size() &&
+  const auto named_by_line = [&](const GoldenCase& one) {
+    return std::any_of(run.answers.begin(), run.answers.end(),
+                       [&](const RunAnswer& answer) { return answer.line_name == one.name; });
+  };
+  const bool by_order = std::none_of(golden.cases.begin(), golden.cases.end(), named_by_line) &&
+                        run.answers.size() == golden.cases.size() &&
                         std::none_of(run.answers.begin(), run.answers.end(),
                                      [](const auto& one) { return one.name || one.prompt; });
   std::vector<CaseReport> reports;
@@ -205,6 +213,9 @@ Result<std::vector<CaseReport>> CheckFinishedRun(const Golden& golden, const Fin
     const RunAnswer* found = by_order ? &run.answers[i] : nullptr;
     for (const RunAnswer& answer : run.answers) {
       if (!found && answer.name == one.name) found = &answer;
+    }
+    for (const RunAnswer& answer : run.answers) {
+      if (!found && !answer.name && answer.line_name == one.name) found = &answer;
     }
     for (const RunAnswer& answer : run.answers) {
       if (!found && answer.prompt == one.prompt) found = &answer;

@@ -14,6 +14,7 @@ namespace vt {
 struct RunAnswer {
   std::size_t line = 0;                        // of the document, from 1
   std::optional<std::string> name;             // the prompt's "id", where it has one
+  std::string line_name;                       // "line-N" of the input, as vt-golden record says
   std::optional<std::vector<TokenId>> prompt;  // known of a single prompt
   std::optional<std::size_t> prompt_tokens;
   std::vector<TokenId> tokens;
@@ -31,8 +32,8 @@ struct FinishedRun {
 // its number and byte), a run that failed or was cut off.
 Result<FinishedRun> ParseFinishedRun(std::string_view text);
 
-// Finds the answer of each case: by name, else by the prompt's ids, else (where no answer has
-// either, and there are as many as cases) by order. A case without an answer is kSkipped. What
+// Finds the answer of each case: by name or line, else by the prompt's ids, else (where no answer
+// has either, and there are as many as cases) by order. A case without an answer is kSkipped. What
 // follows the first token that differs is a text of its own and stays unchecked; so does what the
 // golden has beyond an end token at which the run stopped.
 // kInvalid: a run that was sampled.

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -21,12 +20,7 @@ Result<double> ReadNumber(const ordered_json& value, const std::string& at) {
 }
 
 Result<TokenId> ReadId(const ordered_json& value, const std::string& at) {
-  if (!value.is_number_integer()) return JsonError(at, "must be a token id");
-  const bool fits = value.is_number_unsigned()
-                        ? value.get<std::uint64_t>() <=
-                              static_cast<std::uint64_t>(std::numeric_limits<TokenId>::max())
-                        : value.get<std::int64_t>() >= 0;
-  if (!fits) return JsonError(at, value.dump() + " is no token id");
+  if (!IsTokenId(value)) return JsonError(at, "must be a token id (" + value.dump() + " given)");
   return value.get<TokenId>();
 }
 

@@ -74,9 +74,7 @@ const ordered_json* Find(const ordered_json& from, const char* key) {
 }
 
 bool IsIds(const ordered_json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const ordered_json& one) {
-           return one.is_number_integer();
-         });
+  return value.is_array() && std::all_of(value.begin(), value.end(), IsTokenId);
 }
 
 Result<std::vector<TokenId>> Ids(const ordered_json& value, const std::string& at) {
@@ -84,26 +82,29 @@ Result<std::vector<TokenId>> Ids(const ordered_json& value, const std::string& a
   return value.get<std::vector<TokenId>>();
 }
 
-// The prompt: ids or text, of the response or of the request.
+// The prompt, of the response or of the request: ids where one of them has any (a server may repeat
+// ids that it was given as a text), else text.
 Status TakePrompt(Answer* answer) {
-  for (const ordered_json* from : {&answer->response, answer->request}) {
-    if (!from) continue;
-    for (const char* key : {"prompt_token_ids", "prompt_tokens", "input_ids", "prompt"}) {
-      const ordered_json* value = Find(*from, key);
-      if (!value) continue;
-      if (value->is_array() && value->size() == 1 && IsIds((*value)[0])) value = &(*value)[0];
-      if (IsIds(*value)) {
-        VT_ASSIGN_OR_RETURN(answer->golden.prompt, Ids(*value, Below(answer->at, key)));
+  constexpr const char* kKeys[] = {"prompt_token_ids", "prompt_tokens", "input_ids", "prompt"};
+  for (const bool want_ids : {true, false}) {
+    for (const ordered_json* from : {&answer->response, answer->request}) {
+      for (const char* key : kKeys) {
+        const ordered_json* value = from ? Find(*from, key) : nullptr;
+        if (!value) continue;
+        if (value->is_array() && value->size() == 1 && IsIds((*value)[0])) value = &(*value)[0];
+        if (want_ids && IsIds(*value)) {
+          VT_ASSIGN_OR_RETURN(answer->golden.prompt, Ids(*value, Below(answer->at, key)));
+          return {};
+        }
+        if (want_ids || !value->is_string()) continue;
+        answer->golden.prompt_text = value->get<std::string>();
+        if (!answer->texts.tokenizer()) {
+          return JsonError(Below(answer->at, key),
+                           "the prompt is text; give --model, whose tokenizer makes its ids");
+        }
+        answer->golden.prompt = answer->texts.tokenizer()->Encode(*answer->golden.prompt_text);
         return {};
       }
-      if (!value->is_string()) continue;
-      answer->golden.prompt_text = value->get<std::string>();
-      if (!answer->texts.tokenizer()) {
-        return JsonError(Below(answer->at, key),
-                         "the prompt is text; give --model, whose tokenizer makes its ids");
-      }
-      answer->golden.prompt = answer->texts.tokenizer()->Encode(*answer->golden.prompt_text);
-      return {};
     }
   }
   return JsonError(answer->at,
@@ -156,7 +157,7 @@ Result<std::pair<TokenId, double>> ReadTokenLogprob(Answer* answer, const ordere
                                                     const std::string& at) {
   VT_ASSIGN_OR_RETURN(const double logprob, LogProb(from, at));
   if (const ordered_json* id = Find(from, "id")) {
-    if (!id->is_number_integer()) return JsonError(Below(at, "id"), "must be a token id");
+    if (!IsTokenId(*id)) return JsonError(Below(at, "id"), "must be a token id");
     return std::pair(id->get<TokenId>(), logprob);
   }
   std::string text;

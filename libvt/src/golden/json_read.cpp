@@ -1,5 +1,7 @@
 #include "golden/json_read.h"
 
+#include <limits>
+
 #include "base/json.h"
 
 namespace vt {
@@ -45,10 +47,28 @@ Result<ordered_json> ParseJsonWithByte(std::string_view text) {
 }
 
 std::string Below(const std::string& at, std::string_view key) {
-  return at + "/" + std::string(key);
+  std::string out = at + "/";
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 std::string Below(const std::string& at, std::size_t index) {
   return at + "/" + std::to_string(index);
+}
+
+bool IsTokenId(const ordered_json& value) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= kMost;
+  // Numbers made in memory and not read from text are signed.
+  return value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
+         value.get<std::int64_t>() <= static_cast<std::int64_t>(kMost);
 }
 
 Result<const ordered_json*> Member(const ordered_json& from, const char* key,

@@ -14,9 +14,12 @@ namespace vt {
 // is the end of the text.
 Result<nlohmann::ordered_json> ParseJsonWithByte(std::string_view text);
 
-// The pointer of a member.
+// The JSON pointer (RFC 6901) of a member.
 std::string Below(const std::string& at, std::string_view key);
 std::string Below(const std::string& at, std::size_t index);
+
+// A whole number that a token id can be: 0 to 2^31 - 1.
+bool IsTokenId(const nlohmann::ordered_json& value);
 
 // `from` is an object; the results point into it.
 Result<const nlohmann::ordered_json*> Member(const nlohmann::ordered_json& from, const char* key,

@@ -53,6 +53,7 @@ std::string JUnitText(const GoldenReport& report);
 std::string JUnitFailure(std::string_view golden_file, const Status& status);
 // "::error title=...::..." lines for what is wrong.
 std::string GithubText(const GoldenReport& report);
+std::string GithubFailure(const Status& status);  // of a check that could not run
 
 // The name that reports use: the model's file without folder and ending.
 std::string ReportName(const GoldenReport& report);

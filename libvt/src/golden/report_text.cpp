@@ -217,4 +217,8 @@ std::string GithubText(const GoldenReport& report) {
   return text;
 }
 
+std::string GithubFailure(const Status& status) {
+  return "::error title=vt-golden::" + GithubEscaped(status.message(), false) + "\n";
+}
+
 }  // namespace vt

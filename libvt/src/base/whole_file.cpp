@@ -1,4 +1,4 @@
-#include "bench/whole_file.h"
+#include "base/whole_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,8 +25,8 @@ std::string FolderOf(const std::string& path) {
 Result<WholeFile> WholeFile::Create(const std::string& path) {
   struct stat facts = {};
   if (path.empty()) return InvalidError("output file: the name is empty");
-  if (stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
-    return InvalidError(ValidUtf8(path) + ": is a directory; name a file");
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return InvalidError(ValidUtf8(path) + ": is there and is no plain file; give another name");
   }
   std::string partial = path + ".part" + std::to_string(getpid());
   const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -74,6 +74,8 @@ Status WholeFile::Commit() {
   partial_.clear();
   return {};
 }
+
+Status CheckWritable(const std::string& path) { return WholeFile::Create(path).status(); }
 
 Status WriteWhole(const std::string& path, std::string_view text) {
   VT_ASSIGN_OR_RETURN(WholeFile file, WholeFile::Create(path));

@@ -12,7 +12,7 @@ namespace vt {
 // Bytes go to a file beside `path`, which takes its place at Commit; without that it is removed.
 class WholeFile {
  public:
-  // kInvalid: `path` is a directory, or cannot be created (the system's reason).
+  // kInvalid: `path` is there and is no plain file, or cannot be created (the system's reason).
   static Result<WholeFile> Create(const std::string& path);
   WholeFile(WholeFile&& other) noexcept;
   WholeFile& operator=(WholeFile&&) = delete;
@@ -31,6 +31,9 @@ class WholeFile {
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
 };
+
+// Whether `path` can be written: asked before work whose result goes there.
+Status CheckWritable(const std::string& path);
 
 // All of it at once.
 Status WriteWhole(const std::string& path, std::string_view text);

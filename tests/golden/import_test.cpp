@@ -1,0 +1,215 @@
+// Answers of other programs, in the shapes that their documentation gives, and finished runs.
+#include "golden/import.h"
+
+#include <cmath>
+
+#include "golden/finished_run.h"
+#include "golden/support.h"
+
+namespace vt {
+namespace {
+
+constexpr const char* kLlamaServer = R"({"name":"hello",
+ "request":{"prompt":[1,2,3],"n_predict":2,"n_probs":3,"temperature":-1},
+ "response":{"index":0,"prompt":"as text","content":" a b","tokens":[],"id_slot":0,"stop":true,"model":"m","tokens_predicted":2,
+  "completion_probabilities":[
+   {"id":10,"token":" a","bytes":[32,97],"logprob":-0.25,
+    "top_logprobs":[{"id":10,"token":" a","bytes":[32,97],"logprob":-0.25},{"id":11,"token":" b","bytes":[32,98],"logprob":-1.75}]},
+   {"id":11,"token":" b","bytes":[32,98],"logprob":-0.5,
+    "top_logprobs":[{"id":11,"token":" b","bytes":[32,98],"logprob":-0.5},{"id":10,"token":" a","bytes":[32,97],"logprob":-2.5}]}]}})";
+
+constexpr const char* kVllm = R"({"request_id":"0","prompt":"x","prompt_token_ids":[1,2,3],
+ "prompt_logprobs":[null,{"2":{"logprob":-3.5,"rank":7,"decoded_token":"b"},"9":{"logprob":-0.5,"rank":1,"decoded_token":"z"}},
+  {"3":{"logprob":-0.25,"rank":1,"decoded_token":"c"}}],
+ "outputs":[{"index":0,"text":"de","token_ids":[4,5],"finish_reason":"length","logprobs":[
+  {"4":{"logprob":-0.125,"rank":1,"decoded_token":"d"},"5":{"logprob":-2.5,"rank":2,"decoded_token":"e"}},
+  {"5":{"logprob":-0.5,"rank":1,"decoded_token":"e"},"4":{"logprob":-1.0,"rank":2,"decoded_token":"d"}}]}]})";
+
+constexpr const char* kOpenAiChat =
+    R"({"id":"chatcmpl-1","object":"chat.completion","model":"m","prompt_token_ids":[1,2],
+ "choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop","logprobs":{"content":[
+  {"token":"token_id:7","logprob":-0.25,"bytes":null,"top_logprobs":[
+    {"token":"token_id:7","logprob":-0.25,"bytes":null},{"token":"token_id:8","logprob":-1.5,"bytes":null},
+    {"token":"token_id:9","logprob":-9999.0,"bytes":null}]}]}}]})";
+
+constexpr const char* kOpenAiLegacy =
+    R"({"id":"cmpl-1","object":"text_completion","choices":[{"text":"ab","index":0,"finish_reason":"length",
+ "logprobs":{"tokens":["token_id:4","token_id:5"],"token_logprobs":[-0.5,-0.25],
+  "top_logprobs":[{"token_id:4":-0.5,"token_id:5":-1.0},{"token_id:5":-0.25}],"text_offset":[0,1]}}]})";
+
+constexpr const char* kHf = R"({"input_ids":[[1,2]],"sequences":[[1,2,3,0]],
+ "scores":[[[0.5,1.0,1.5,4.0]],[[3.0,1.0,0.0,2.5]]]})";
+
+Golden MustImport(const char* form, const std::string& text) {
+  const Result<Golden> golden = ImportGolden(form, text, nullptr);
+  EXPECT_TRUE(golden.ok()) << golden.status().message();
+  if (!golden.ok()) return {};
+  // What it makes is a golden that the reader takes.
+  return test::MustParse(test::Written(*golden));
+}
+
+TEST(Import, LlamaServer) {
+  const GoldenCase one = MustImport("llama-server", kLlamaServer).cases.at(0);
+  EXPECT_EQ(one.name, "hello");
+  EXPECT_EQ(one.prompt, (std::vector<TokenId>{1, 2, 3}));
+  EXPECT_EQ(one.generated, (std::vector<TokenId>{10, 11}));
+  EXPECT_EQ(one.margins, (std::vector<double>{1.5, 2}));
+  EXPECT_TRUE(one.rows.empty());
+  ASSERT_EQ(one.generated_rows.size(), 2u);
+  EXPECT_EQ(RowThatChose(one, 0), &one.generated_rows[0]);
+  EXPECT_EQ(one.generated_rows[1].top[1].first, 10);
+}
+
+TEST(Import, VllmWithPromptLogprobs) {
+  const GoldenCase one = MustImport("vllm", kVllm).cases.at(0);
+  EXPECT_EQ(one.name, "answer-1");
+  EXPECT_EQ(one.generated, (std::vector<TokenId>{4, 5}));
+  ASSERT_EQ(one.rows.size(), 3u);  // after each prompt token
+  EXPECT_EQ(one.rows[0].top[0].first, 9);
+  EXPECT_EQ(one.rows[1].top[0].first, 3);
+  EXPECT_EQ(one.rows[2].top[0].first, 4);
+  ASSERT_EQ(one.generated_rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(one.margins[1], 0.5);
+}
+
+TEST(Import, OpenAi) {
+  const GoldenCase chat = MustImport("openai-logprobs", kOpenAiChat).cases.at(0);
+  EXPECT_EQ(chat.generated, (std::vector<TokenId>{7}));
+  EXPECT_EQ(chat.generated_rows[0].top.size(), 2u) << "-9999 says only that it is unlikely";
+  const std::string wrapped =
+      std::string(R"({"name":"l","request":{"prompt":[3]},"response":)") + kOpenAiLegacy + "}";
+  const GoldenCase legacy = MustImport("openai-logprobs", wrapped).cases.at(0);
+  EXPECT_EQ(legacy.generated, (std::vector<TokenId>{4, 5}));
+  EXPECT_DOUBLE_EQ(legacy.margins[0], 0.5);
+  EXPECT_TRUE(std::isnan(legacy.margins[1]));
+}
+
+TEST(Import, HfScores) {
+  const GoldenCase one = MustImport("hf", kHf).cases.at(0);
+  EXPECT_EQ(one.prompt, (std::vector<TokenId>{1, 2}));
+  EXPECT_EQ(one.generated, (std::vector<TokenId>{3, 0}));
+  EXPECT_EQ(one.margins, (std::vector<double>{2.5, 0.5}));
+  EXPECT_EQ(one.generated_rows[0].top.size(), 4u);
+}
+
+TEST(Import, ManyAnswersAsAnArrayOrLines) {
+  std::string line = kHf;
+  std::erase(line, '\n');
+  EXPECT_EQ(MustImport("hf", "[" + line + "," + line + "]").cases.size(), 2u);
+  EXPECT_EQ(MustImport("hf", line + "\n\n" + line + "\n").cases.at(1).name, "answer-2");
+}
+
+TEST(Import, SaysWhatIsWrong) {
+  const auto error = [](const char* form, std::string text, const char* from, const char* to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, std::string(from).size(), to);
+    const Result<Golden> golden = ImportGolden(form, text, nullptr);
+    EXPECT_FALSE(golden.ok()) << to;
+    return golden.ok() ? std::string() : golden.status().at() + " " + golden.status().message();
+  };
+  EXPECT_NE(error("llama-server", kLlamaServer,
+                  "\"id\":10,\"token\":\" a\",\"bytes\":[32,97],\"log"
+                  "prob\":-0.25,\n",
+                  "\"id\":11,\"token\":\" a\",\"bytes\":[32,97],\"logprob\":"
+                  "-3,\n")
+                .find("sampled"),
+            std::string::npos);
+  EXPECT_NE(error("llama-server", kLlamaServer, "[1,2,3]", "\"text\"").find("--model"),
+            std::string::npos);
+  EXPECT_NE(error("llama-server", kLlamaServer, "completion_probabilities", "x")
+                .find("/response/completion_probabilities"),
+            std::string::npos);
+  EXPECT_NE(error("openai-logprobs", kOpenAiChat, "token_id:7", "hi").find("--model"),
+            std::string::npos);
+  EXPECT_NE(error("vllm", kVllm, "[4,5]", "[4294967300,5]").find("/token_ids"), std::string::npos);
+  EXPECT_NE(error("vllm", kVllm, "[null,", "[").find("/prompt_logprobs"), std::string::npos);
+  EXPECT_NE(error("hf", kHf, "[[1,2,3,0]]", "[[2,2,3,0]]").find("/sequences"), std::string::npos);
+  EXPECT_NE(error("hf", kHf, "]]]}", "]]").find("at byte"), std::string::npos);
+}
+
+// --- finished runs
+
+constexpr const char* kRun =
+    R"({"type":"start","schema":"vt.run/1","model":{"file":"m.gguf","digest":"xxh3-128:1"},"settings":{"temperature":{"value":0,"origin":"flag"}},"prompt_tokens":[1,2]}
+{"type":"token","index":0,"id":3}
+{"type":"end","ids":[3,4,5],"stop":{"reason":"max_tokens"},"prompt_token_count":2}
+)";
+
+std::vector<CaseReport> CheckRun(const std::string& text, const Golden& golden) {
+  const Result<FinishedRun> run = ParseFinishedRun(text);
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  if (!run.ok()) return {};
+  const auto cases = CheckFinishedRun(golden, *run, CheckLimits(), nullptr);
+  EXPECT_TRUE(cases.ok()) << cases.status().message();
+  return cases.ok() ? *cases : std::vector<CaseReport>();
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(FinishedRun, OnePromptIsFoundByItsIds) {
+  const Golden golden = test::MustParse(test::SmallGolden());
+  const auto cases = CheckRun(kRun, golden);
+  EXPECT_EQ(cases[0].state, CaseState::kSame);
+  EXPECT_EQ(cases[0].same, 3u);
+  EXPECT_EQ(cases[1].state, CaseState::kSkipped) << "the run has no such prompt";
+  const auto wrong = CheckRun(Replaced(kRun, "[3,4,5]", "[3,6,5]"), golden);
+  EXPECT_EQ(wrong[0].wrong, 1u);
+  EXPECT_EQ(wrong[0].unchecked, 1u) << "after a wrong token the run is a text of its own";
+  const auto tie = CheckRun(Replaced(kRun, "[3,4,5]", "[3,7,5]"), golden);
+  EXPECT_EQ(tie[0].ties, 1u);
+  const auto cut = CheckRun(Replaced(kRun, "[3,4,5]", "[3,4]"), golden);
+  EXPECT_EQ(cut[0].state, CaseState::kWrong);
+  const auto ended = CheckRun(
+      Replaced(Replaced(kRun, "[3,4,5]", "[3,4]"), "max_tokens\"}", "end_token\"}"), golden);
+  EXPECT_EQ(ended[0].state, CaseState::kSame);
+  EXPECT_EQ(ended[0].unchecked, 1u);
+}
+
+TEST(FinishedRun, LinesAreFoundByTheirIds) {
+  Golden golden = test::MustParse(test::SmallGolden());
+  golden.cases.pop_back();
+  const std::string line =
+      R"({"type":"result","schema":"vt.run/1","index":0,"line":1,"id":"one","ids":[3,4,5],"stop":{"reason":"max_tokens"},"prompt_token_count":2,"error":null})";
+  EXPECT_EQ(CheckRun(line + "\n", golden)[0].state, CaseState::kSame);
+  EXPECT_EQ(CheckRun(Replaced(line, "\"one\"", "\"other\""), golden)[0].state, CaseState::kSkipped);
+  // Without any id, as many answers as cases are taken in order.
+  EXPECT_EQ(CheckRun(Replaced(line, "\"one\"", "null"), golden)[0].state, CaseState::kSame);
+  golden.cases[0].name = "line-1";
+  EXPECT_EQ(CheckRun(Replaced(line, "\"one\"", "null"), golden)[0].state, CaseState::kSame);
+  golden.cases[0].name = "line-2";
+  EXPECT_EQ(CheckRun(Replaced(line, "\"one\"", "null"), golden)[0].state, CaseState::kSame);
+  golden.cases[0].name = "one";
+  EXPECT_EQ(CheckRun(Replaced(line, "count\":2", "count\":3"), golden)[0].state, CaseState::kWrong);
+  const auto failed = CheckRun(
+      R"({"type":"result","id":"one","ids":null,"error":{"code":"invalid","message":"bad line"}})",
+      golden);
+  EXPECT_EQ(failed[0].state, CaseState::kWrong);
+  EXPECT_NE(failed[0].reasons[0].find("bad line"), std::string::npos);
+}
+
+TEST(FinishedRun, SaysWhatIsNoRun) {
+  const auto error = [](const std::string& text) {
+    const Result<FinishedRun> run = ParseFinishedRun(text);
+    return run.ok() ? std::string() : run.status().message();
+  };
+  EXPECT_NE(error("").find("empty"), std::string::npos);
+  EXPECT_NE(error("Once upon a time\n").find("line 1"), std::string::npos);
+  EXPECT_NE(error(std::string(kRun).substr(0, std::string(kRun).size() - 20)).find("line 3"),
+            std::string::npos);
+  EXPECT_NE(error(std::string(kRun).substr(0, std::string(kRun).rfind("{\"type\":\"end")).c_str())
+                .find("cut off"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"type":"error","code":"corrupt","message":"no model"})").find("no model"),
+            std::string::npos);
+  const auto run = ParseFinishedRun(Replaced(kRun, "\"value\":0", "\"value\":0.8"));
+  ASSERT_TRUE(run.ok());
+  EXPECT_FALSE(CheckFinishedRun(test::MustParse(test::SmallGolden()), *run, {}, nullptr).ok());
+}
+
+}  // namespace
+}  // namespace vt
