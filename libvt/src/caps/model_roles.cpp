@@ -146,7 +146,7 @@ class TableWalk {
   void Add(const GgufTensor& tensor);
   void AddMatmul(const NameParts& parts, const Weight& weight, const GgufTensor& tensor);
   void AddTiedOutput();
-  void Push(const NameParts& parts, const GgufTensor& tensor, AnyArgs call);
+  void Push(const NameParts& parts, const GgufTensor& tensor, const AnyArgs& call);
   void PushBias(const NameParts& parts, WalkedOp& op) const;
   const GgufTensor* Sibling(const NameParts& parts, std::string_view end) const {
     return file_.FindTensor(std::string(parts.stem).append(end));
@@ -159,12 +159,12 @@ class TableWalk {
   std::int64_t tokens_ = 1;
 };
 
-void TableWalk::Push(const NameParts& parts, const GgufTensor& tensor, AnyArgs call) {
+void TableWalk::Push(const NameParts& parts, const GgufTensor& tensor, const AnyArgs& call) {
   const char* op = OpOf(call);
   walk.ops.push_back({.layer = parts.layer,
                       .place = std::string(parts.place),
                       .op = op,
-                      .call = std::move(call),
+                      .call = call,
                       .unwritten = {},
                       .tokens = tokens_,
                       .tensors = {tensor.name}});

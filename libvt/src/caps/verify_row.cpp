@@ -1,6 +1,7 @@
 #include "caps/verify_row.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -34,7 +35,8 @@ float FloatAt(std::span<const std::uint8_t> bytes, std::size_t index) {
 }
 
 bool SameBits(float a, float b) {
-  return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
 }
 
 void CompareBytes(const CallOutput& want, const CallOutput& got, Comparison& result) {

@@ -1,15 +1,15 @@
 #include "device/amx_probe.h"
 
-#include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
+#include <cstring>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>

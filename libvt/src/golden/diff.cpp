@@ -20,6 +20,7 @@ std::map<TokenId, double> LogProbs(const GoldenRow& row) {
 
 std::vector<TokenId> Highest(const std::map<TokenId, double>& row) {
   std::vector<std::pair<double, TokenId>> order;
+  order.reserve(row.size());
   for (const auto& [id, value] : row) order.emplace_back(-value, id);
   std::sort(order.begin(), order.end());
   std::vector<TokenId> ids;

@@ -1,6 +1,7 @@
 #include "golden/invariance.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "golden/replay.h"
@@ -106,7 +107,10 @@ Status Invariance::Finish(Variant* variant) {
         *engine, one.prompt, one.generated, 0, [&](std::size_t row, std::span<const float> want) {
           for (std::size_t i = 0; row == odd.row && i < want.size() && !variant->report.first;
                ++i) {
-            if (std::memcmp(&want[i], &odd.logits[i], sizeof(float)) == 0) continue;
+            if (std::bit_cast<std::uint32_t>(want[i]) ==
+                std::bit_cast<std::uint32_t>(odd.logits[i])) {
+              continue;
+            }
             variant->report.first =
                 RowDifference{one.name, row, static_cast<TokenId>(i), want[i], odd.logits[i]};
           }

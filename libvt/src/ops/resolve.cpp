@@ -131,6 +131,7 @@ Support Keeps(const DeviceInfo& device, DType type) {
   const std::vector<DType>& kept = *device.kept_quant_types;
   if (std::find(kept.begin(), kept.end(), type) != kept.end()) return {};
   std::vector<std::string_view> names;
+  names.reserve(kept.size());
   for (const DType each : kept) names.push_back(NameOf(each));
   std::string reason(NameOf(type));
   reason.append(" weights are not kept on ").append(device.id).append(" (kept: ");

@@ -46,7 +46,7 @@ void AddShapes(CaseList& list, Sweep sweep, Change change) {
     OpCase next;
     change(args, next, turn);
     next.call = args;
-    list.push_back(std::move(next));
+    list.push_back(next);
   });
   if (sweep == Sweep::kSpeed) return;
   args.rows = -1;
