@@ -7,6 +7,9 @@
 # (steps_watching=no leaves that out, for a command that may ask for a password). A step that fails
 # shows the end of its log and returns the command's exit status, so that `set -e` ends the script.
 
+# Clones of the project in different places share what ccache holds.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
 steps_begin() {
   steps_total=$1 steps_done=0 steps_logs=$2
   mkdir -p "$steps_logs"
