@@ -53,11 +53,11 @@ class HostMemory : public DeviceMemory {
   }
 
   Status Upload(void* to, const void* from, std::uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     return {};
   }
   Status Download(void* to, const void* from, std::uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     return {};
   }
   std::uint64_t bytes_in_use() const override { return used_; }
