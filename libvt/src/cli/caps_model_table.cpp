@@ -6,59 +6,33 @@
 
 #include "caps/model_shapes.h"
 #include "cli/caps_model.h"
+#include "cli/text_layout.h"
 
 namespace vt::cli {
 namespace {
 
-constexpr std::size_t kWidth = 80;
 constexpr std::size_t kOpWidth = 18, kTypeWidth = 11, kShapeWidth = 13, kCallsWidth = 5;
 constexpr std::size_t kStateWidth = 9;
 constexpr std::size_t kBeforeKernel =
     kOpWidth + kTypeWidth + kShapeWidth + kCallsWidth + kStateWidth + 5;
-
-// Control characters of a file must not reach a terminal.
-std::string Printable(std::string_view text) {
-  std::string out = ValidUtf8(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
-}
-
-std::string Clip(std::string text, std::size_t width) {
-  if (text.size() <= width) return text;
-  text.resize(width - 1);
-  return text + "~";
-}
-
-std::string Left(std::string_view text, std::size_t width) {
-  std::string cell = Clip(std::string(text), width);
-  cell.resize(width, ' ');
-  return cell;
-}
-
-std::string Right(std::string_view text, std::size_t width) {
-  const std::string cell = Clip(std::string(text), width);
-  return std::string(width - cell.size(), ' ') + cell;
-}
 
 std::string Trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
 
-// Words in lines of at most kWidth bytes, the later ones indented. A longer word has its own line,
-// cut into pieces.
+// Words in lines of at most kTextColumns bytes, the later ones indented. A longer word has its own
+// line, cut into pieces.
 std::string Wrapped(const std::string& text, std::size_t indent) {
   std::string out, line;
   const std::string margin(indent, ' ');
   std::size_t at = 0;
   while (at < text.size()) {
     std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t room = kWidth - indent;
+    const std::size_t room = kTextColumns - indent;
     end = std::min(end, at + room);
     const std::string word = text.substr(at, end - at);
-    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
+    if (!line.empty() && line.size() + 1 + word.size() > kTextColumns) {
       out += Trimmed(line);
       line = margin + word;
     } else {
@@ -96,8 +70,7 @@ std::string Row(std::string_view op, std::string_view type, std::string_view sha
                 std::string_view calls, std::string_view state, std::string_view kernel) {
   return Trimmed(Left(op, kOpWidth) + " " + Left(type, kTypeWidth) + " " +
                  Left(shape, kShapeWidth) + " " + Right(calls, kCallsWidth) + " " +
-                 Left(state, kStateWidth) + " " +
-                 Clip(std::string(kernel), kWidth - kBeforeKernel));
+                 Left(state, kStateWidth) + " " + Left(kernel, kTextColumns - kBeforeKernel));
 }
 
 std::string Heading(const ModelReport& report) {

@@ -23,7 +23,7 @@ class HostMemory : public DeviceMemory {
     if (device.sim && device.sim->fail_at_byte) fault_ = *device.sim->fail_at_byte;
   }
   ~HostMemory() override {
-    for (const auto& [memory, bytes] : blocks_) munmap(memory, bytes);
+    for (const auto& [memory, bytes] : blocks_) munmap(memory, Mapped(bytes));
   }
 
   Result<void*> Allocate(std::uint64_t bytes) override {
@@ -33,12 +33,10 @@ class HostMemory : public DeviceMemory {
     if (bytes > limit_ - std::min(limit_, used_)) {
       return Refused(bytes, "it has " + std::to_string(limit_) + " bytes");
     }
-    const std::uint64_t mapped = std::max<std::uint64_t>(bytes, 1);
     void* memory =
-        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(nullptr, Mapped(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return Refused(bytes, std::strerror(errno));
-    blocks_.emplace(memory, mapped);
-    sizes_.emplace(memory, bytes);
+    blocks_.emplace(memory, bytes);
     used_ += bytes;
     return memory;
   }
@@ -46,9 +44,8 @@ class HostMemory : public DeviceMemory {
   void Free(void* memory) override {
     const auto block = blocks_.find(memory);
     if (block == blocks_.end()) return;
-    munmap(memory, block->second);
-    used_ -= sizes_[memory];
-    sizes_.erase(memory);
+    munmap(memory, Mapped(block->second));
+    used_ -= block->second;
     blocks_.erase(block);
   }
 
@@ -63,6 +60,9 @@ class HostMemory : public DeviceMemory {
   std::uint64_t bytes_in_use() const override { return used_; }
 
  private:
+  // A mapping of nothing is refused by the system.
+  static std::uint64_t Mapped(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, 1); }
+
   Status Refused(std::uint64_t bytes, const std::string& why) const {
     return NoMemoryError("device " + id_ + ": cannot allocate " + std::to_string(bytes) +
                          " bytes, " + std::to_string(used_) + " in use: " + why);
@@ -72,8 +72,7 @@ class HostMemory : public DeviceMemory {
   std::uint64_t limit_ = UINT64_MAX;
   std::uint64_t fault_ = UINT64_MAX;
   std::uint64_t used_ = 0;
-  std::map<void*, std::uint64_t> blocks_;  // mapped bytes
-  std::map<void*, std::uint64_t> sizes_;   // bytes asked for
+  std::map<void*, std::uint64_t> blocks_;  // bytes asked for
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "engine/row_arena.h"
+
 namespace vt {
 namespace {
 
@@ -27,9 +29,7 @@ Chain Extend(const Chain& before, std::span<const TokenId> page) {
 
 Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
   KvCache cache;
-  Result<Arena> arena = MakeArena(memory, plan.RowBytes("kv"));
-  if (!arena.ok()) return arena.status().Annotate("memory row \"kv\"");
-  cache.arena_ = std::move(*arena);
+  VT_ASSIGN_OR_RETURN(cache.arena_, RowArena(plan, "kv", memory));
   for (const KvGroup& planned : plan.groups) {
     Group group;
     group.window = planned.window;

@@ -1,22 +1,8 @@
 #include "engine/step_buffers.h"
 
+#include "engine/row_arena.h"
+
 namespace vt {
-namespace {
-
-Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
-  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
-  if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
-  return arena;
-}
-
-Status CheckUsedUp(const Arena& arena, const char* row) {
-  if (arena.taken() == arena.capacity()) return {};
-  return InternalError("memory row \"" + std::string(row) + "\": the plan has " +
-                       std::to_string(arena.capacity()) + " bytes, " +
-                       std::to_string(arena.taken()) + " were taken");
-}
-
-}  // namespace
 
 Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec& spec,
                                         DeviceMemory& memory) {

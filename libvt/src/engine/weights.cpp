@@ -1,6 +1,7 @@
 #include "engine/weights.h"
 
 #include "cpu/quants/dequantize.h"
+#include "engine/row_arena.h"
 
 namespace vt {
 namespace {
@@ -115,19 +116,6 @@ class WeightMaker {
   std::vector<const std::byte*> data_;  // of each tensor, where kernels read it
   Status status_;
 };
-
-Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
-  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
-  if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
-  return arena;
-}
-
-Status CheckUsedUp(const Arena& arena, const char* row) {
-  if (arena.taken() == arena.capacity()) return {};
-  return InternalError("memory row \"" + std::string(row) + "\": the plan has " +
-                       std::to_string(arena.capacity()) + " bytes, " +
-                       std::to_string(arena.taken()) + " were taken");
-}
 
 }  // namespace
 

@@ -1,0 +1,20 @@
+#include "engine/row_arena.h"
+
+#include <string>
+
+namespace vt {
+
+Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
+  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
+  if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
+  return arena;
+}
+
+Status CheckUsedUp(const Arena& arena, const char* row) {
+  if (arena.taken() == arena.capacity()) return {};
+  return InternalError("memory row \"" + std::string(row) + "\": the plan has " +
+                       std::to_string(arena.capacity()) + " bytes, " +
+                       std::to_string(arena.taken()) + " were taken");
+}
+
+}  // namespace vt
