@@ -86,6 +86,12 @@ TEST(HostState, OwnWorkIsNoDisturbance) {
   EXPECT_NEAR(change.other_load_cpus.value(), 0.05, 1e-12);
 }
 
+TEST(HostState, WhatOneTickExplainsIsNoLoad) {
+  // 40 ms of four processors, whose counters move by 10 ms: 0.04 s are one tick of each.
+  EXPECT_TRUE(JudgeHost(At(0, 100, 5, 1, 0), At(0.04, 100.04, 5, 1.01, 0), 4).quiet);
+  EXPECT_FALSE(JudgeHost(At(0, 100, 5, 1, 0), At(0.04, 100.1, 5, 1, 0), 4).quiet);
+}
+
 TEST(HostState, EveryDisturbanceIsNamedWithItsNumbers) {
   const HostChange load = JudgeHost(At(0, 0, 0, 0, 0), At(10, 15, 5, 0, 0), 4);
   EXPECT_FALSE(load.quiet);

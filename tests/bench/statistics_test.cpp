@@ -77,5 +77,28 @@ TEST(Statistics, BootstrapIsSeededAndCoversTheMedian) {
   EXPECT_DOUBLE_EQ(ratio.high, 1.2);
 }
 
+TEST(Statistics, MedianRanksAreThoseOfTheSignTest) {
+  // Tables of the confidence interval of a median, two-sided 95 % (ranks from 1): n = 6: 1, 6;
+  // 8: 1, 8; 9: 2, 8; 10: 2, 9; 15: 4, 12; 20: 6, 15; 25: 8, 18; 30: 10, 21; 40: 14, 27.
+  constexpr std::size_t kTable[][3] = {{6, 1, 6},   {8, 1, 8},    {9, 2, 8},
+                                       {10, 2, 9},  {15, 4, 12},  {20, 6, 15},
+                                       {25, 8, 18}, {30, 10, 21}, {40, 14, 27}};
+  for (const auto& [count, low, high] : kTable) {
+    const Ranks ranks = MedianRanks(count);
+    EXPECT_EQ(ranks.low + 1, low) << count;
+    EXPECT_EQ(ranks.high + 1, high) << count;
+  }
+  EXPECT_EQ(MedianRanks(1).high, 0u);
+  EXPECT_EQ(MedianRanks(3).high, 2u);
+}
+
+TEST(Statistics, MedianIntervalIsNeverNarrowerThanTheSignTests) {
+  const std::vector<double> values = {1.00, 1.01, 1.02, 0.99, 0.98, 1.30};
+  const Interval interval = MedianInterval(values, 1);
+  EXPECT_DOUBLE_EQ(interval.median, 1.005);
+  EXPECT_DOUBLE_EQ(interval.low, 0.98);
+  EXPECT_DOUBLE_EQ(interval.high, 1.30);
+}
+
 }  // namespace
 }  // namespace vt

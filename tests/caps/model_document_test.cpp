@@ -166,7 +166,7 @@ TEST(ModelDocument, WhatIsWrongIsRefusedWithItsPlace) {
             "/metadata/22/count");
   EXPECT_EQ(at([](Json& j) { j["metadata"][23]["count"] = std::uint64_t{1} << 28; }),
             "/metadata/23");
-  EXPECT_EQ(at([](Json& j) { j["tensors"][1]["type"] = "f8_e4m3"; }), "/tensors/1/type");
+  EXPECT_EQ(at([](Json& j) { j["tensors"][1]["type"] = "f8_e4m3"; }), "/tensors/1/bytes");
   EXPECT_EQ(at([](Json& j) { j["tensors"][1]["dims"][0] = 255; }), "/tensors/1/dims/0");
   EXPECT_EQ(at([](Json& j) { j["tensors"][1]["dims"][1] = 0; }), "/tensors/1/dims/1");
   EXPECT_EQ(at([](Json& j) { j["tensors"][1]["dims"] = Json::array(); }), "/tensors/1/dims");

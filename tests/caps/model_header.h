@@ -46,13 +46,13 @@ class ModelHeader {
 // A mixture of experts as GLM 4.5 has it, in small: the experts in IQ1_S, all else in types that
 // AMD boards of today keep.
 inline std::string GlmWithIq1Experts() {
-  ModelHeader glm("glm4moe");
+  ModelHeader glm("glm9moe");
   glm.Text("general.name", "GLM in small");
   glm.Text("tokenizer.ggml.model", "none");
-  glm.U32("glm4moe.block_count", 2);
-  glm.U32("glm4moe.embedding_length", 256);
-  glm.U32("glm4moe.expert_count", 8);
-  glm.U32("glm4moe.expert_used_count", 2);
+  glm.U32("glm9moe.block_count", 2);
+  glm.U32("glm9moe.embedding_length", 256);
+  glm.U32("glm9moe.expert_count", 8);
+  glm.U32("glm9moe.expert_used_count", 2);
   glm.Tensor("token_embd.weight", DType::kQ4_K, {256, 1024});
   for (const std::string block : {"blk.0.", "blk.1."}) {
     glm.Tensor(block + "attn_norm.weight", DType::kF32, {256});

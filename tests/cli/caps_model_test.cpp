@@ -56,7 +56,7 @@ json AnswerOf(const json& group, const std::string& device) {
 TEST(CapsModel, GlmWithIq1ExpertsOnStrixHalo) {
   const json report = Report(
       Quote(GlmWithIq1Experts()) + " --profile " + ProfilePath("strix-halo-gfx1151.json"), 1);
-  EXPECT_EQ(report["model"]["architecture"], "glm4moe");
+  EXPECT_EQ(report["model"]["architecture"], "glm9moe");
   EXPECT_EQ(report["from"], "tensor table");
   int experts = 0;
   for (const json& group : report["ops"]) {

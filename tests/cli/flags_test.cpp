@@ -133,7 +133,7 @@ TEST(Flags, HelpFitsATerminal) {
     EXPECT_LE(end - at, 80u) << help.substr(at, end - at);
     ++lines;
   }
-  EXPECT_LE(lines, 90u);
+  EXPECT_LE(lines, 100u);
   for (const Flag& flag : table) {
     EXPECT_NE(help.find("--" + std::string(flag.name)), std::string::npos) << flag.name;
     EXPECT_FALSE(flag.doc.empty()) << flag.name;

@@ -1,12 +1,14 @@
 // vt-golden as users meet it: verdicts, exit codes, documents, mistakes.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/json_schema.h"
 #include "cli/program.h"
 #include "support/test_files.h"
+#include "vt/gguf.h"
 
 namespace vt::test {
 namespace {
@@ -131,6 +133,10 @@ TEST(GoldenCheck, MistakesExitWithTwoAndSayWhy) {
       {CheckTiny("llama-dense") + "--case x", "nearest is"},
       {CheckTiny("llama-dense") + "--locate", "--against"},
       {CheckTiny("llama-dense") + "--locate --against exat", "nearest is --exact"},
+      {"record --prompts p.jsonl --checkpoints L0,x" + model, "\"x\" is no layer"},
+      {"record --checkpoints L0,L99 --prompts " +
+           Quote(WriteTemp("p.jsonl", "{\"tokens\": [5]}\n")) + model,
+       "the model has no layer 99"},
       {CheckTiny("llama-dense") + "- < /dev/null", "one of them at a time"},
       {"check --golden " + Tiny("llama-dense.json") + " - < /dev/null", "stdin: is empty"},
       {"check --threads 2 --golden " + Tiny("llama-dense.json") + " run.jsonl", "--threads"},
@@ -167,6 +173,99 @@ TEST(GoldenCheck, LocateAndInvarianceStandInTheReport) {
   EXPECT_EQ(report["locate"]["first_not_identical"]["layer"], 0);
   EXPECT_EQ(report["invariance"]["variants"].size(), 7u);
   EXPECT_NE(outcome.err.find("invariance: the same in every way"), std::string::npos);
+}
+
+// A copy of gemma4-26b whose scales of the experts of layer 2 are tripled, which the norm after the
+// experts takes out again.
+std::string TripledScales() {
+  const Result<GgufFile> file = GgufFile::Open(TinyPath("gemma4-26b.gguf"));
+  const GgufTensor* scales = file.ok() ? file->FindTensor("blk.2.ffn_down_exps.scale") : nullptr;
+  EXPECT_NE(scales, nullptr);
+  if (!scales) return "";
+  std::vector<float> values(scales->bytes / sizeof(float));
+  std::memcpy(values.data(), file->Data(*scales), scales->bytes);
+  for (float& value : values) value *= 3;
+  std::string bytes = ReadFile(TinyPath("gemma4-26b.gguf"));
+  std::memcpy(bytes.data() + scales->offset, values.data(), scales->bytes);
+  return Quote(WriteTemp("tripled.gguf", bytes));
+}
+
+TEST(GoldenCheck, CheckpointsAndLocateNameTheLayerOfAHiddenFault) {
+  const std::string good = Tiny("gemma4-26b.gguf");
+  const std::string bad = TripledScales();
+  const std::string prompts =
+      Quote(WriteTemp("p.jsonl", "{\"id\": \"a\", \"tokens\": [5, 6, 7, 8, 9]}\n"));
+  const std::string folder = TempDir();
+  const std::string with = Quote(folder + "/with.json");
+  const std::string without = Quote(folder + "/without.json");
+  const std::string record = "record --quiet -n 4 --prompts " + prompts + " -m " + good;
+  ASSERT_EQ(Golden(record + " -o " + without).exit_code, 0);
+  ASSERT_EQ(Golden(record + " --checkpoints L0,2 -o " + with).exit_code, 0);
+  const json golden = json::parse(ReadFile(folder + "/with.json"));
+  EXPECT_EQ(SchemaErrors(golden, "vt.golden.schema.json"), "");
+  EXPECT_EQ(golden["counts"]["checkpoint_rows"], 4 * 8);
+  EXPECT_EQ(golden["cases"][0]["checkpoints"]["layers"][3]["layer"], 2);
+
+  const Outcome green = Golden("check --golden " + with + " -m " + good);
+  EXPECT_EQ(green.exit_code, 0) << green.err;
+  EXPECT_EQ(Report(green)["cases"][0]["checkpoints"]["rows"], 32);
+  EXPECT_NE(green.err.find("at 32 checkpoints"), std::string::npos) << green.err;
+
+  EXPECT_EQ(Golden("check --any-digest --golden " + without + " -m " + bad).exit_code, 0);
+  const Outcome red = Golden("check --any-digest --golden " + with + " -m " + bad +
+                             " --locate --against 'model=" + TinyPath("gemma4-26b.gguf") + "'");
+  EXPECT_EQ(red.exit_code, 1);
+  const json report = Report(red);
+  EXPECT_EQ(report["cases"][0]["checkpoints"]["first_above_limit"]["layer"], 2);
+  EXPECT_EQ(report["cases"][0]["checkpoints"]["first_above_limit"]["what"], "experts");
+  EXPECT_NE(red.err.find("the sum of experts of layer 2 is off by 2"), std::string::npos)
+      << red.err;
+  EXPECT_EQ(report["locate"]["first_above_tolerance"]["layer"], 2);
+  EXPECT_EQ(report["locate"]["experts"]["choices"], 6 * 8);
+  EXPECT_NE(red.err.find("experts: "), std::string::npos) << red.err;
+  // The limit is the user's.
+  EXPECT_EQ(
+      Golden("check --any-digest --limits layer=10 --golden " + with + " -m " + bad).exit_code, 0);
+  // What to compare with must be there.
+  const Outcome other = Golden("check --any-digest --golden " + with + " -m " + good +
+                               " --locate --against 'model=gone.gguf'");
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_NE(other.err.find("--against"), std::string::npos) << other.err;
+}
+
+// The run's token is the golden's second, by little.
+TEST(GoldenCheck, ANearTieInAFinishedRun) {
+  const std::string golden = Edited("llama-dense", [](json& g) {
+    json& one = g["cases"][0];
+    g["cases"].erase(1);
+    g.erase("counts");
+    // The answer's first token becomes the second of a near tie.
+    json& row = one["logits"]["rows"].back();
+    const int first = one["generated_tokens"][0];
+    const int other = first == 3 ? 4 : 3;
+    row[static_cast<std::size_t>(other)] =
+        row[static_cast<std::size_t>(first)].get<double>() + 0.001;
+    one["generated_tokens"] = {other};
+    one["margins"] = {0.001};
+  });
+  const json document = json::parse(ReadFile(golden.substr(1, golden.size() - 2)));
+  const std::string prompts =
+      Quote(WriteTemp("p.jsonl", json({{"id", document["cases"][0]["name"]},
+                                       {"tokens", document["cases"][0]["prompt_tokens"]}})
+                                         .dump() +
+                                     "\n"));
+  const std::string run = "\"$VT\" -m " + Tiny("llama-dense.gguf") +
+                          " --jsonl --json --quiet --temperature 0 -n 1 -f " + prompts + " | ";
+  const std::string check =
+      "\"$(dirname \"$VT\")/vt-golden\" check --golden " + golden + " --json ";
+  const Outcome red = RunShell(run + check + "-");
+  EXPECT_EQ(red.exit_code, 1) << red.err;
+  EXPECT_EQ(Report(red)["counts"]["tokens"]["near_ties"], 1) << red.out;
+  const Outcome green = RunShell(run + check + "--allow-ties -");
+  EXPECT_EQ(green.exit_code, 0) << green.err;
+  const Outcome narrow = RunShell(run + check + "--allow-ties --tie 0.0001 -");
+  EXPECT_EQ(narrow.exit_code, 1);
+  EXPECT_EQ(Report(narrow)["counts"]["tokens"]["wrong"], 1);
 }
 
 TEST(GoldenRecord, WritesADocumentThatChecks) {

@@ -93,7 +93,10 @@ class Checker {
 }  // namespace
 
 std::string SchemaErrors(const json& document, const std::string& schema) {
-  const json root = json::parse(ReadFile(DataPath("../../docs/json/" + schema)));
+  return ErrorsAgainst(json::parse(ReadFile(DataPath("../../docs/json/" + schema))), document);
+}
+
+std::string ErrorsAgainst(const json& root, const json& document) {
   return Checker(root).Check(document, root, "");
 }
 

@@ -11,5 +11,7 @@ namespace vt::test {
 // What is wrong with `document`, with its place; empty when nothing is. `schema` names a file of
 // docs/json, "vt.run.schema.json".
 std::string SchemaErrors(const nlohmann::json& document, const std::string& schema);
+// The same for a schema that is given.
+std::string ErrorsAgainst(const nlohmann::json& schema, const nlohmann::json& document);
 
 }  // namespace vt::test

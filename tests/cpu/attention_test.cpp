@@ -19,8 +19,9 @@ class Fixture {
  public:
   static constexpr std::int64_t kPageCells = 16;
 
+  // one_cache: the values are the first of what the key cells hold.
   Fixture(Shape shape, DType k_type, DType v_type, std::int64_t positions,
-          std::vector<std::pair<int, int>> spans)
+          std::vector<std::pair<int, int>> spans, bool one_cache = false)
       : shape_(shape), positions_(positions), spans_(std::move(spans)) {
     const std::int64_t page_count = (positions + kPageCells - 1) / kPageCells;
     for (std::int64_t i = 0; i < page_count; ++i) {
@@ -34,7 +35,15 @@ class Fixture {
     }
     const std::int64_t cells = (page_count + 2) * kPageCells;
     args_.k = Fill(k_type, shape.kv_heads * shape.key_dim, cells, 31, k_bytes_, keys_);
-    args_.v = Fill(v_type, shape.kv_heads * shape.value_dim, cells, 32, v_bytes_, values_);
+    if (one_cache) {
+      args_.v = args_.k;
+      for (std::int64_t p = 0; p < positions; ++p) {
+        const auto cell = keys_.begin() + p * shape.key_dim;
+        values_.insert(values_.end(), cell, cell + shape.value_dim);
+      }
+    } else {
+      args_.v = Fill(v_type, shape.kv_heads * shape.value_dim, cells, 32, v_bytes_, values_);
+    }
     for (const auto& [first, last] : spans_) rows_.push_back({pages_.data(), first, last});
     q_ = RandomValues(rows_.size() * Size(shape.heads * shape.key_dim), 33, 2.0f);
     args_.heads = shape.heads;
@@ -87,8 +96,9 @@ class Fixture {
           const double steps = static_cast<double>(shape_.key_dim) / 16 + 16;
           score_error = std::max(score_error, size * args.scale * steps * kUnit);
         }
-        const double most = *std::max_element(scores.begin(), scores.end());
-        double sum = 0;
+        double most = *std::max_element(scores.begin(), scores.end());
+        if (args.sinks) most = std::max(most, double{args.sinks[h]});
+        double sum = args.sinks ? std::exp(args.sinks[h] - most) : 0;
         for (double& s : scores) sum += s = std::exp(s - most);
         for (std::int64_t d = 0; d < shape_.value_dim; ++d) {
           double total = 0, size = 0;
@@ -211,6 +221,7 @@ TEST(AttentionTest, EveryDimension) {
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       CheckShape({3, 1, dim, 72}, type, DType::kF16, 21);
       CheckShape({4, 2, 24, dim}, DType::kF16, type, 21);
+      CheckShape({18, 1, dim, dim + 7}, type, type, 67);  // many heads of one key head
     }
   }
 }
@@ -218,6 +229,46 @@ TEST(AttentionTest, EveryDimension) {
 TEST(AttentionTest, Softcap) {
   CheckShape({4, 2, 64, 64}, DType::kF16, DType::kF16, 50, 2.0f);
   CheckShape({4, 2, 64, 64}, DType::kQ8_0, DType::kQ8_0, 50, 50.0f);
+}
+
+TEST(AttentionTest, Sinks) {
+  for (Shape shape : {Shape{6, 2, 64, 64}, Shape{20, 1, 64, 32}, Shape{1, 1, 16, 16}}) {
+    for (std::int64_t positions : {1, 16, 17, 70}) {
+      const int last = static_cast<int>(positions) - 1;
+      Fixture fixture(shape, DType::kF16, DType::kF16, positions, {{0, last}, {last / 2, last}});
+      AttentionArgs args = fixture.Args();
+      const std::string label = Label(shape, DType::kF16, DType::kF16, positions) + ", sinks";
+      const auto without = fixture.Run(args, label);
+      // Below, among and above the scores.
+      std::vector<float> sinks(Size(shape.heads));
+      for (std::size_t h = 0; h < sinks.size(); ++h) {
+        sinks[h] = static_cast<float>(h % 4) * 3.0f - 5.0f;
+      }
+      args.sinks = sinks.data();
+      const auto got = fixture.Run(args, label);
+      std::vector<double> want, limit;
+      fixture.Exact(args, want, limit);
+      ExpectNear(want, got, limit, label);
+      // exp(-inf) is 0: the bits are those of no sink.
+      std::fill(sinks.begin(), sinks.end(), -INFINITY);
+      ExpectSameBits(without, fixture.Run(args, label), label + " of -inf");
+      std::fill(sinks.begin(), sinks.end(), NAN);
+      for (const float value : fixture.Run(args, label)) EXPECT_TRUE(std::isnan(value)) << label;
+    }
+  }
+}
+
+TEST(AttentionTest, ValuesInTheKeyCells) {
+  for (Shape shape : {Shape{20, 1, 576, 512}, Shape{3, 1, 96, 64}, Shape{128, 1, 32, 32}}) {
+    for (DType type : kTypes) {
+      Fixture fixture(shape, type, type, 70, {{0, 69}, {0, 0}, {30, 69}}, true);
+      const std::string label = Label(shape, type, type, 70) + ", in one cache";
+      const auto got = fixture.Run(fixture.Args(), label);
+      std::vector<double> want, limit;
+      fixture.Exact(fixture.Args(), want, limit);
+      ExpectNear(want, got, limit, label);
+    }
+  }
 }
 
 TEST(AttentionTest, RowsDoNotDependOnEachOther) {

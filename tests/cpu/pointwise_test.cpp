@@ -1,5 +1,6 @@
 // The pointwise ops: every kernel and composed form against the scalar kernel to the bit, that one
 // against double.
+#include <algorithm>
 #include <cmath>
 
 #include "cpu/kernel_harness.h"
@@ -9,6 +10,8 @@ namespace {
 
 double Exact(Activation act, double x) {
   if (act == Activation::kSilu) return x / (1 + std::exp(-x));
+  if (act == Activation::kRelu) return std::max(0.0, x);
+  if (act == Activation::kReluSquared) return std::max(0.0, x) * std::max(0.0, x);
   const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
   return x / 2 * (1 + std::tanh(u));
 }
@@ -24,7 +27,8 @@ const std::vector<std::int64_t>& Counts() {
 
 TEST(ActivateTest, EveryKernel) {
   for (std::int64_t count : Counts()) {
-    for (Activation act : {Activation::kSilu, Activation::kGelu}) {
+    for (Activation act :
+         {Activation::kSilu, Activation::kGelu, Activation::kRelu, Activation::kReluSquared}) {
       const std::string label = OpShape("activate", static_cast<int>(act), count);
       const auto x = RandomValues(Size(count), 7, 8.0f);
       Guarded<float> guarded_x(x);
@@ -41,6 +45,19 @@ TEST(ActivateTest, EveryKernel) {
       ExpectNear(want, got, limit, label);
       RunEveryKernel(args, WideValues(x.size(), 9), in_place, label + " wide");
     }
+  }
+}
+
+TEST(ActivateTest, ReluKeepsWhatIsNotANumber) {
+  const std::vector<float> x = {-1.0f, NAN, 2.0f, -0.5f};
+  for (const Activation act : {Activation::kRelu, Activation::kReluSquared}) {
+    const ActivateArgs args{.x = x.data(), .count = 4, .act = act};
+    const auto got = RunEveryKernel(
+        args, std::vector<float>(4), [](ActivateArgs& a, float* out) { a.out = out; }, "relu");
+    EXPECT_EQ(got[0], 0.0f);
+    EXPECT_TRUE(std::isnan(got[1]));
+    EXPECT_EQ(got[2], act == Activation::kRelu ? 2.0f : 4.0f);
+    EXPECT_EQ(got[3], 0.0f);
   }
 }
 

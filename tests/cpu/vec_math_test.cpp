@@ -98,6 +98,18 @@ TEST(VecMathTest, ActivationsAreWithinFourUlps) {
   EXPECT_TRUE(std::isnan(Gelu<V>(V::Splat(kNan)).lane[0]));
 }
 
+TEST(VecMathTest, SoftplusIsWithinThreeUlps) {
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  EXPECT_LT(WorstUlps(Softplus<V>, softplus, -1.0f, 1.0f, 300000), 3.0);
+  EXPECT_LT(WorstUlps(Softplus<V>, softplus, -20.0f, 30.0f, 500000), 3.0);
+  EXPECT_LT(WorstUlps(Softplus<V>, softplus, -104.0f, -20.0f, 300000), 3.0);  // denormals too
+  const auto one = [](float x) { return Softplus<V>(V::Splat(x)).lane[0]; };
+  for (float x : {17.0f, 20.0f, 88.8f, 104.0f, 1e30f, kInf}) EXPECT_EQ(one(x), x);
+  for (float x : {-104.5f, -1e30f, -kInf}) EXPECT_EQ(one(x), 0.0f);
+  EXPECT_TRUE(std::isnan(one(kNan)));
+  EXPECT_TRUE(std::isnan(one(-kNan)));
+}
+
 TEST(VecMathTest, HalfMatchesTheCompilersType) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto h = static_cast<std::uint16_t>(bits);

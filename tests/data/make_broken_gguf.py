@@ -410,10 +410,10 @@ def model_keys(c):
          .set(L + "rope.scaling.factor", F32T, math.nan), [L + "rope.scaling.factor"], "not a number")
     value("rope-scaling-unknown", L + "rope.scaling.type", STRING, "nosuchscaling", "not known", 4)
     experts, used = L + "expert_count", L + "expert_used_count"
-    case("experts-no-tensors", base().set(experts, U32, 4).set(used, U32, 2), [experts, "4"],
-         "experts are announced for a dense family", 4)
-    case("experts-used-more", base().set(experts, U32, 4).set(used, U32, 5), [experts, "4"],
-         "more are used than there are", 4)
+    case("experts-no-tensors", base().set(experts, U32, 4).set(used, U32, 2), ["blk.0.ffn_gate_inp.weight"],
+         "experts are announced, but there are none")
+    case("experts-used-more", base().set(experts, U32, 4).set(used, U32, 5), [used, "5", "4"],
+         "more are used than there are")
     case("experts-4-billion", base().set(experts, U32, MAX32).set(used, U32, 2), [experts],
          "nothing of this size may be allocated")
 

@@ -140,6 +140,15 @@ TEST(Invariance, WindowedModel) {
 TEST(Invariance, ParallelWindowedModel) {
   CheckInvariance({test::TinyPath("cohere2-dense.gguf"), 90, DType::kBF16});
 }
+TEST(Invariance, StateSpaceModel) {
+  CheckInvariance({test::TinyPath("mamba2-dense.gguf"), 90, DType::kF16});
+}
+TEST(Invariance, DeltaNetModel) {
+  CheckInvariance({test::TinyPath("qwen3next-moe.gguf"), 90, DType::kF16});
+}
+TEST(Invariance, ShortConvolutionModel) {
+  CheckInvariance({test::TinyPath("lfm2-dense.gguf"), 90, DType::kF16});
+}
 TEST(Invariance, QuantisedModel) {
   const auto path = test::ModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
   if (!path) VT_NOT_RUN("SmolLM2-135M-Instruct.Q4_1.gguf");

@@ -13,8 +13,8 @@ EnginePlan Plan(std::int64_t context, std::int64_t sequences) {
   EnginePlan plan;
   plan.options.kv_type = DType::kF32;
   const std::int64_t pages = (context + kPageCells - 1) / kPageCells * sequences;
-  plan.groups = {{0, {0}, pages}, {100, {1}, std::min(pages, sequences * 4 + 1)}};
-  plan.kv = {{64, 64, 0}, {64, 64, 1}};
+  plan.groups = {{0, false, {0}, pages}, {100, false, {1}, std::min(pages, sequences * 4 + 1)}};
+  plan.kv = {{64, 64, 0, 0}, {64, 64, 0, 1}};
   std::uint64_t bytes = 0;
   for (const KvGroup& group : plan.groups)
     bytes += static_cast<std::uint64_t>(group.pages * kPageCells) * 128;
@@ -86,6 +86,28 @@ TEST(KvCache, SharesTheLongestHeldPrefix) {
   // Never all of the prompt: its last token must be run for its logits.
   KvCache::Sequence exact = cache->Open(Tokens(128), true);
   EXPECT_EQ(exact.tokens.size(), 64u);
+}
+
+TEST(KvCache, TakesBackWhatIsNotPublished) {
+  Result<KvCache> cache = KvCache::Create(Plan(512, 1), Memory());
+  ASSERT_TRUE(cache.ok());
+  KvCache::Sequence sequence = cache->Open({}, true);
+  Feed(*cache, sequence, Tokens(70), 70);  // one full page is published
+  ASSERT_TRUE(cache->Append(sequence, Tokens(80, 500)).ok());
+  EXPECT_EQ(sequence.pages[0].size(), 3u);
+  EXPECT_EQ(cache->Truncate(sequence, 63).code(), Code::kInternal);
+  EXPECT_EQ(cache->Truncate(sequence, 151).code(), Code::kInternal);
+  ASSERT_TRUE(cache->Truncate(sequence, 72).ok());
+  EXPECT_EQ(sequence.pages[0].size(), 2u);
+  EXPECT_EQ(sequence.tokens.back(), 501);
+  Feed(*cache, sequence, Tokens(60, 900), 60);
+  cache->Close(sequence);
+  // The second page was published with the tokens that stayed.
+  std::vector<TokenId> kept = Tokens(70);
+  kept.insert(kept.end(), {500, 501});
+  const std::vector<TokenId> more = Tokens(60, 900);
+  kept.insert(kept.end(), more.begin(), more.end());
+  EXPECT_EQ(cache->Open(kept, true).tokens.size(), 128u);
 }
 
 TEST(KvCache, UnpublishedPagesAreNotShared) {

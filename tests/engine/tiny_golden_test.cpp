@@ -1,9 +1,10 @@
-// Every tiny model of the families that vt runs, against somebody else's logits.
+// Every tiny model against somebody else's logits.
 #include <gtest/gtest.h>
 
 #include "support/golden.h"
 #include "support/model_run.h"
 #include "support/test_files.h"
+#include "support/tiny_models.h"
 
 namespace vt {
 namespace {
@@ -12,17 +13,15 @@ class TinyGolden : public testing::TestWithParam<const char*> {};
 
 EngineOptions Options(const std::string& name) {
   EngineOptions options;
-  // The oracle ran with room for 512 positions, which for phi3 selects its long-context factors.
-  options.context = name == "phi3-dense" ? 512 : 256;
+  options.context = test::TinyContext(name);
   options.kv_type = DType::kF32;
   options.threads = 2;
   options.logit_rows = 16;
   return options;
 }
 
-TEST_P(TinyGolden, MatchesInPromptAndInOneTokenSteps) {
-  const std::string name = GetParam();
-  test::LoadedModel model = test::LoadModel(test::TinyPath(name + ".gguf"), Options(name));
+void ExpectGolden(const std::string& path, const std::string& name) {
+  test::LoadedModel model = test::LoadModel(path, Options(name));
   ASSERT_TRUE(model.engine);
   const auto cases = test::ReadGolden(test::TinyPath(name + ".json"));
   ASSERT_EQ(cases.size(), 2u);
@@ -48,21 +47,20 @@ TEST_P(TinyGolden, MatchesInPromptAndInOneTokenSteps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, TinyGolden,
-                         testing::Values("llama-dense", "llama-rope-freqs", "llama-rope-linear",
-                                         "qwen2-dense", "qwen2-yarn", "qwen3-dense", "gemma-dense",
-                                         "gemma2-dense", "gemma3-dense", "gemma3-rope-linear",
-                                         "phi3-dense", "mistral3-dense", "smollm3-dense",
-                                         "olmo2-dense", "granite-dense", "stablelm-dense",
-                                         "starcoder2-dense", "gpt2-dense", "command-r-dense",
-                                         "cohere2-dense", "exaone4-dense"),
-                         [](const auto& param) {
-                           std::string name = param.param;
-                           for (char& c : name) {
-                             if (c == '-') c = '_';
-                           }
-                           return name;
-                         });
+TEST_P(TinyGolden, MatchesInPromptAndInOneTokenSteps) {
+  const std::string name = GetParam();
+  ExpectGolden(test::TinyPath(name + ".gguf"), name);
+}
+
+// Hugging Face folders of the same weights, in BF16 and in FP8 with a scale for each row.
+TEST(FolderGolden, MatchesItsGgufTwin) {
+  for (const std::string name : {"gemma4-26b", "gemma4-e4b"}) {
+    ExpectGolden(test::TinyPath(name + "-hf"), name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TinyGolden, testing::ValuesIn(test::kTinyModels),
+                         [](const auto& param) { return test::TestName(param.param); });
 
 }  // namespace
 }  // namespace vt

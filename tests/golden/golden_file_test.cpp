@@ -80,6 +80,54 @@ TEST(GoldenFile, RefusesWhatIsWrongAndSaysWhere) {
   }
 }
 
+// Of case "one" four positions: two of the prompt, and all of the answer but the last.
+constexpr const char* kCheckpoints = R"({"form":"norm, 8 sums of signs","layers":[
+ {"layer":3,"what":"experts","rows":[[1,1,2,3,4,5,6,7,8],[1,1,2,3,4,5,6,7,8],[1,1,2,3,4,5,6,7,8],[2.5,-1,0,0,0,0,0,0,0.5]]},
+ {"layer":3,"what":"stream","rows":[[1,1,2,3,4,5,6,7,8],[1,1,2,3,4,5,6,7,8],[1,1,2,3,4,5,6,7,8],[1,1,2,3,4,5,6,7,8]]}]})";
+
+TEST(GoldenFile, ReadsCheckpoints) {
+  ordered_json document = ordered_json::parse(test::SmallGolden());
+  document["cases"][0]["checkpoints"] = ordered_json::parse(kCheckpoints);
+  const Golden golden = test::MustParse(document.dump());
+  ASSERT_EQ(golden.cases[0].checkpoints.size(), 2u);
+  const GoldenCheckpoint& point = golden.cases[0].checkpoints[0];
+  EXPECT_EQ(point.layer, 3);
+  EXPECT_EQ(point.what, CheckpointWhat::kExperts);
+  EXPECT_EQ(point.rows[3].norm, 2.5);
+  EXPECT_EQ(point.rows[3].sums[7], 0.5);
+  EXPECT_TRUE(golden.cases[1].checkpoints.empty());
+  const ordered_json written = ordered_json::parse(test::Written(golden));
+  EXPECT_EQ(written["counts"]["checkpoint_rows"], 8);
+  EXPECT_EQ(test::Written(test::MustParse(written.dump())), written.dump());
+
+  struct Edit {
+    const char* at;
+    std::function<void(ordered_json&)> edit;
+  };
+  const std::vector<Edit> edits = {
+      {"/cases/0/checkpoints", [](auto& c) { c = 3; }},
+      {"/cases/0/checkpoints/form", [](auto& c) { c["form"] = "norm"; }},
+      {"/cases/0/checkpoints/layers", [](auto& c) { c.erase("layers"); }},
+      {"/cases/0/checkpoints/layers/0/layer", [](auto& c) { c["layers"][0]["layer"] = -1; }},
+      {"/cases/0/checkpoints/layers/1", [](auto& c) { c["layers"][1] = c["layers"][0]; }},
+      {"/cases/0/checkpoints/layers/1/what", [](auto& c) { c["layers"][1]["what"] = "x"; }},
+      {"/cases/0/checkpoints/layers/1/rows", [](auto& c) { c["layers"][1]["rows"].erase(0); }},
+      {"/cases/0/checkpoints/layers/0/rows/2", [](auto& c) { c["layers"][0]["rows"][2].erase(1); }},
+      {"/cases/0/checkpoints/layers/0/rows/2/0",
+       [](auto& c) { c["layers"][0]["rows"][2][0] = -1; }},
+      {"/cases/0/checkpoints/layers/0/rows/2/8",
+       [](auto& c) { c["layers"][0]["rows"][2][8] = nullptr; }},
+      {"/counts/checkpoint_rows", [](auto& c) { c = nullptr; }},
+  };
+  for (const Edit& edit : edits) {
+    ordered_json spoilt = written;
+    edit.edit(spoilt["cases"][0]["checkpoints"]);
+    const Result<Golden> read = ParseGolden(spoilt.dump());
+    ASSERT_FALSE(read.ok()) << edit.at;
+    EXPECT_EQ(read.status().at(), edit.at) << read.status().message();
+  }
+}
+
 TEST(GoldenFile, NamesTheByteOfASyntaxError) {
   const std::string text = test::SmallGolden();
   const Result<Golden> cut = ParseGolden(std::string_view(text).substr(0, 100));

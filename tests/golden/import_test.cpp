@@ -170,6 +170,48 @@ TEST(FinishedRun, OnePromptIsFoundByItsIds) {
   EXPECT_EQ(ended[0].unchecked, 1u);
 }
 
+// The golden's own second token, where its own margin is small, is a near tie; of a golden without
+// logits nobody knows its second.
+TEST(FinishedRun, NearTiesNeedTheGoldensSecond) {
+  Golden golden = test::MustParse(test::SmallGolden());
+  const std::string run = Replaced(kRun, "[3,4,5]", "[3,7,5]");
+  const auto tie = CheckRun(run, golden);
+  ASSERT_EQ(tie[0].ties, 1u);
+  EXPECT_EQ(tie[0].unchecked, 1u);
+  EXPECT_DOUBLE_EQ(tie[0].departures[0].golden_logit, 2);
+  EXPECT_DOUBLE_EQ(tie[0].departures[0].golden_logit_of_ours, 1.999);
+  CheckLimits limits;
+  limits.tie = 0.0005;
+  const auto narrow = CheckFinishedRun(golden, *ParseFinishedRun(run), limits, nullptr);
+  ASSERT_TRUE(narrow.ok());
+  EXPECT_EQ((*narrow)[0].wrong, 1u);
+  limits = {};
+  limits.allow_ties = true;
+  EXPECT_EQ((*CheckFinishedRun(golden, *ParseFinishedRun(run), limits, nullptr))[0].state,
+            CaseState::kNearTies);
+  // A third token is wrong however near the second is.
+  EXPECT_EQ(CheckRun(Replaced(kRun, "[3,4,5]", "[3,1,5]"), golden)[0].wrong, 1u);
+
+  // Where the margin is not kept, the row has it; in full rows too.
+  golden.cases[0].margins[1] = NAN;
+  EXPECT_EQ(CheckRun(run, golden)[0].ties, 1u);
+  GoldenRow& row = golden.cases[0].generated_rows[0];
+  row.top.clear();
+  row.dense = {0, 0, 0, 0, 2, 0, 0, 1.999f};
+  EXPECT_EQ(CheckRun(run, golden)[0].ties, 1u);
+
+  golden.cases[0].margins[1] = 0.001;
+  golden.cases[0].rows.clear();
+  golden.cases[0].generated_rows.clear();
+  const auto unknown = CheckRun(run, golden);
+  EXPECT_EQ(unknown[0].wrong, 1u);
+  EXPECT_NE(unknown[0].reasons[0].find("keeps no logits there"), std::string::npos)
+      << unknown[0].reasons[0];
+  // Above the limit there is nothing to say.
+  golden.cases[0].margins[1] = 0.5;
+  EXPECT_EQ(CheckRun(run, golden)[0].reasons[0].find("keeps no logits"), std::string::npos);
+}
+
 TEST(FinishedRun, LinesAreFoundByTheirIds) {
   Golden golden = test::MustParse(test::SmallGolden());
   golden.cases.pop_back();

@@ -26,14 +26,18 @@
 namespace vt {
 
 // An op that has just run, and its f32 result (nothing for ops with whole-number results), which
-// lives until the call returns.
+// lives until the call returns. After the ops of a layer comes one event more: place kLayerEnd, no
+// kernel, and the residual stream, [rows, width].
 struct OpEvent {
   int layer = -1;              // -1: outside the layers
   std::string_view place;      // "attn_q", "ffn_down", "token_embd"
   std::string_view op;         // "matmul"
   std::string_view kernel;     // "cpu.avx2.q15"
   std::span<const float> out;  // the op's whole output, row-major
+  // Of "route", whose `out` are the weights: the experts of each row, [rows, used].
+  std::span<const std::int32_t> numbers = {};
 };
+inline constexpr std::string_view kLayerEnd = "layer_end";
 
 struct EngineOptions {
   std::string device = "cpu";     // its id
@@ -50,7 +54,8 @@ struct EngineOptions {
   std::string isa;  // hold the CPU to an instruction set; empty: all it has
   std::string lowest_tier = "reference";
   std::map<std::string, std::string> forced_kernels;  // op -> kernel
-  // Called after every op of a step, in order; an error ends the step with it. Null: not at all.
+  // Called after every op and layer of a step, in order; an error ends the step with it. Null: not
+  // at all.
   std::function<Status(const OpEvent&)> on_op = nullptr;
 };
 
@@ -83,6 +88,7 @@ struct StepTokens {
   std::span<const TokenId> tokens;  // appended to the sequence
   bool all_logits = false;          // a row per token, not only the last
   bool last_logits = true;
+  bool tentative = false;  // Truncate may take these tokens back
 };
 // Called once for every wanted row: which entry of the step, which of its tokens, [vocab] logits
 // that live until the call returns.
@@ -114,6 +120,10 @@ class Engine {
   Result<SequenceId> Open(std::span<const TokenId> prompt, std::size_t* reused);
   void Close(SequenceId sequence);  // its full pages stay for reuse until room is needed
   std::size_t Length(SequenceId sequence) const;
+  // Takes back the tokens after the first `length`, all of which came in tentative steps since the
+  // last step that was not, or the last Truncate; the others stay for good. Of a model with a
+  // recurrent state kUnsupported, unless none is taken back.
+  Status Truncate(SequenceId sequence, std::size_t length);
 
   // Runs one step; the entries' tokens together are at most ubatch, each sequence at most once.
   // kInvalid when a sequence would exceed the context, or a token is outside the vocabulary.

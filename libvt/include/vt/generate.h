@@ -4,16 +4,20 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "vt/engine.h"
+#include "vt/grammar.h"
 #include "vt/sampler.h"
 #include "vt/status.h"
 #include "vt/tokenizer.h"
 
 namespace vt {
+
+class Drafter;  // engine/speculate.h
 
 struct GenerationRequest {
   std::vector<TokenId> prompt;
@@ -21,9 +25,10 @@ struct GenerationRequest {
   SamplerOptions sampler;
   std::vector<std::string> stop;  // texts that end the answer and are not part of it
   std::vector<TokenId> end_tokens;
-  std::size_t logprobs = 0;    // alternatives to report per token
-  bool prompt_logits = false;  // hand every prompt row to on_prompt_logits
-  bool starts_text = false;    // the prompt is empty but for BOS: drop the tokenizer's prefix space
+  std::optional<Grammar> grammar;  // of the whole answer; needs a tokenizer
+  std::size_t logprobs = 0;        // alternatives to report per token
+  bool prompt_logits = false;      // hand every prompt row to on_prompt_logits
+  bool starts_text = false;  // the prompt is empty but for BOS: drop the tokenizer's prefix space
 };
 
 struct GeneratedToken {
@@ -33,18 +38,30 @@ struct GeneratedToken {
   std::vector<TokenLogprob> top;  // `logprobs` entries
 };
 
-enum class StopReason { kEndToken, kStopText, kMaxTokens, kContextFull, kInterrupted };
+enum class StopReason {
+  kEndToken,
+  kStopText,
+  kGrammarEnd,  // the grammar allows nothing more
+  kMaxTokens,
+  kContextFull,
+  kInterrupted
+};
 std::string_view NameOf(StopReason reason);  // "end_token", "stop_text", "max_tokens", ...
 
 struct GenerationResult {
   std::string text;
   std::vector<TokenId> tokens;  // the end token, when there is one, is the last
   StopReason stop = StopReason::kMaxTokens;
-  std::string stop_detail;  // the stop text or the end token's text
+  std::string stop_detail;          // the stop text or the end token's text
+  bool grammar_unfinished = false;  // the answer ended where its grammar does not allow it
   std::size_t prompt_tokens = 0;
   std::size_t reused_tokens = 0;  // of the prompt, from the prefix cache
-  std::uint64_t prompt_ns = 0;    // from the request's first step to its first token
-  std::uint64_t decode_ns = 0;    // from the first token to the last
+  // With a drafter; tokens.size() == steps + accepted.
+  std::size_t steps = 0;        // engine steps that gave tokens
+  std::size_t drafted = 0;      // tokens guessed
+  std::size_t accepted = 0;     // of these, guessed right and used
+  std::uint64_t prompt_ns = 0;  // from the request's first step to its first token
+  std::uint64_t decode_ns = 0;  // from the first token to the last
 };
 
 struct GenerationHooks {
@@ -59,10 +76,15 @@ struct GenerationHooks {
 // Runs all requests in one continuous batch of at most engine.options().sequences. A hook's error
 // ends the run with that error. When `cancel` is set, running requests end with kInterrupted
 // results (text so far flushed) and the call returns OK with those results. `tokenizer` may be null
-// when no text is wanted (then stop texts are kInvalid).
+// when no text is wanted (then stop texts and grammars are kInvalid). kNo: a grammar leaves no
+// token to choose.
+//
+// With a `drafter`, steps with room to spare also check its guesses. Tokens, texts and logprobs are
+// the same as without it, under a grammar too. kUnsupported: the model cannot take tokens back.
 Result<std::vector<GenerationResult>> Generate(Engine& engine, const Tokenizer* tokenizer,
                                                std::span<const GenerationRequest> requests,
                                                const GenerationHooks& hooks,
-                                               const std::atomic<bool>* cancel = nullptr);
+                                               const std::atomic<bool>* cancel = nullptr,
+                                               Drafter* drafter = nullptr);
 
 }  // namespace vt

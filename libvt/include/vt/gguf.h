@@ -1,9 +1,23 @@
-// GGUF v2 and v3 headers: metadata and tensor table, single files and splits, memory-mapped.
+// The header of a model: metadata and tensor table, memory-mapped. From GGUF v2 and v3, single
+// files and splits, and from Hugging Face folders (config.json, *.safetensors, tokenizer.json).
 //
 // Goal: every count, string, dimension, offset, alignment and type of a known key is checked
 // against the bytes that are there, so nothing after Open() needs to doubt the table.
 // Non-goal: knowing what the keys mean; that is models/ and formats/tokenizer/.
-// Source: the GGUF specification (ggml/docs/gguf.md).
+//
+// A folder is presented as the GGUF file that holds the same model: its configuration under GGUF
+// keys, its tensors under GGUF names with GGUF's order of dimensions. What GGUF has no place for:
+//  * FP8 weights keep their bytes as f8_e4m3. The scales of X.weight are a tensor of their own:
+//    X.weight_scale, one per output row: dims {rows} or {rows, experts}, f32, bf16 or f16:
+//      weight[n, k] = f8[n, k] * scale[n]
+//    or X.weight_scale_inv, one per block of 128 x 128: dims {ceil(cols / 128), ceil(rows / 128)}
+//    or {.., .., experts}:
+//      weight[n, k] = f8[n, k] * scale[n / 128, k / 128]
+//    Every f8_e4m3 tensor has exactly one of the two.
+//  * A tensor may be in parts, see GgufTensor::parts.
+//  * A computed tensor (rope_freqs.weight) lies in a shard that is no file.
+// Sources: the GGUF specification (ggml/docs/gguf.md), the safetensors format description
+// (huggingface/safetensors, README.md).
 #pragma once
 
 #include <cstddef>
@@ -61,6 +75,13 @@ class GgufValue {
   std::optional<double> ElementF64(std::uint64_t i) const;
 };
 
+// A run of bytes of a shard.
+struct GgufTensorPart {
+  std::uint32_t shard = 0;
+  std::uint64_t offset = 0;  // from the start of its shard's file
+  std::uint64_t bytes = 0;
+};
+
 struct GgufTensor {
   std::string_view name;
   DType type = DType::kF32;
@@ -68,6 +89,10 @@ struct GgufTensor {
   std::uint64_t offset = 0;         // from the start of its shard's file
   std::uint64_t bytes = 0;
   std::uint32_t shard = 0;  // index into shards()
+  // Empty: the tensor is the `bytes` bytes at `offset`, aligned to its type. Else it is these runs,
+  // one after the other (experts that a folder stores apart, rows in another order, bytes that are
+  // not aligned), and GgufFile::CopyTo gathers it. Held by the GgufFile.
+  std::span<const GgufTensorPart> parts = {};
 
   std::uint64_t cols() const { return dims.empty() ? 1 : dims[0]; }
   std::uint64_t rows() const {  // product of all other dimensions
@@ -80,18 +105,26 @@ struct GgufTensor {
 struct GgufShard {
   std::string path;
   std::uint64_t file_bytes = 0;
-  std::uint64_t header_bytes = 0;  // up to the first tensor byte (aligned)
-  std::uint32_t version = 3;
+  // Up to the first tensor byte (aligned); of a file without tensors, all of it.
+  std::uint64_t header_bytes = 0;
+  std::uint32_t version = 3;        // of a GGUF file; 0 for others
   const std::byte* base = nullptr;  // the mapping, read-only, whole file
+  bool computed = false;            // no file: tensors that the reader made, in memory
 };
+
+struct GgufContents;  // formats/gguf_contents.h
 
 class GgufFile {
  public:
   // Opens `path` and, when split.count > 1, all its siblings (any shard or a symlink to one may be
-  // given). Reads headers only. Errors are kCorrupt (damaged, hostile, missing, unreadable) or
-  // kUnsupported (big-endian, version 1, tensor type not in the table) and name file, key or tensor
-  // with the value seen and the value allowed. Takes under a second and 64 MiB on any input.
+  // given). A folder, its config.json, model.safetensors.index.json or a *.safetensors file in it
+  // opens that folder, whose config.json is then the first shard. Reads headers only. Errors are
+  // kCorrupt (damaged, hostile, missing, unreadable) or kUnsupported (big-endian, version 1, tensor
+  // type not in the table, an architecture or a quantisation of a folder that is not known) and
+  // name file, key or tensor with the value seen and the value allowed. Takes under a second and
+  // 64 MiB on any GGUF header.
   static Result<GgufFile> Open(const std::string& path);
+  static GgufFile FromContents(GgufContents contents);
 
   GgufFile(GgufFile&&) noexcept;
   GgufFile& operator=(GgufFile&&) noexcept;
@@ -100,9 +133,17 @@ class GgufFile {
   const std::vector<GgufShard>& shards() const;
   const std::vector<GgufTensor>& tensors() const;  // in file order, shard by shard
   const GgufTensor* FindTensor(std::string_view name) const;
-  const std::byte* Data(const GgufTensor& tensor) const;  // in the mapping
+  // Whether the tensor is one run of bytes, aligned to its type.
+  bool Contiguous(const GgufTensor& tensor) const { return tensor.parts.empty(); }
+  // In the mapping; null for a tensor that is not contiguous.
+  const std::byte* Data(const GgufTensor& tensor) const;
+  // Copies tensor.bytes bytes, of any tensor, to `out`.
+  void CopyTo(const GgufTensor& tensor, std::byte* out) const;
+  // Copies bytes [begin, begin + count) of the tensor, which must be inside it.
+  void CopyRange(const GgufTensor& tensor, std::uint64_t begin, std::uint64_t count,
+                 std::byte* out) const;
 
-  // Metadata of the first shard. Keys in file order.
+  // Metadata of the first shard (of a folder: of all its files). Keys in file order.
   const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;
   const GgufValue* Find(std::string_view key) const;
 
@@ -117,7 +158,10 @@ class GgufFile {
   Result<const GgufValue*> GetNumberArray(std::string_view key) const;
 
   std::uint64_t total_bytes() const;  // of all shards
-  // "xxh3-128:<32 hex>" over each shard's header bytes and file size; reads no tensor data.
+  // "xxh3-128:<32 hex>" over each shard's header bytes and file size; reads no tensor data. Of a
+  // folder: config.json, then (where they are) generation_config.json, tokenizer.json,
+  // tokenizer_config.json, chat_template.jinja and model.safetensors.index.json, whole, then the
+  // *.safetensors files by name. What is computed counts for neither digest.
   std::string HeaderDigest() const;
   // "xxh3-128:<32 hex>" over all bytes of all shards in order.
   std::string ContentDigest() const;

@@ -1,8 +1,8 @@
 // Choosing the next token from logits.
 //
-// Order: logit bias, penalties, then (temperature > 0) top-k, typical-p, top-p, min-p, temperature,
-// draw. Temperature 0 takes the highest logit, the lowest id on ties. The draw depends on the seed
-// and the number of draws so far alone.
+// Order: the mask, logit bias, penalties, then (temperature > 0) top-k, typical-p, top-p, min-p,
+// temperature, draw. Temperature 0 takes the highest logit, the lowest id on ties. The draw depends
+// on the seed and the number of draws so far alone.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,11 @@ std::vector<std::string> ActiveSamplers(const SamplerOptions& options);
 class Sampler {
  public:
   explicit Sampler(SamplerOptions options);
-  // `history` is prompt and answer so far; `logits` [vocab] is not changed.
-  TokenId Sample(std::span<const float> logits, std::span<const TokenId> history);
+  // `history` is prompt and answer so far; `logits` [vocab] is not changed. `allowed`: a bit for
+  // each token, bit id % 64 of word id / 64; empty: all are. kNoToken, which draws nothing: every
+  // token that is allowed has the logit -inf.
+  TokenId Sample(std::span<const float> logits, std::span<const TokenId> history,
+                 std::span<const std::uint64_t> allowed = {});
 
  private:
   SamplerOptions options_;

@@ -69,7 +69,7 @@ std::string Wrapped(std::string text) {
 
 }  // namespace
 
-std::string BenchTable(const BenchRecord& record) {
+std::string BenchRates(const BenchRecord& record) {
   std::string out =
       Wrapped(ModelLabel(record) + " (" + BaseName(record.model.file) + "), " +
               Format("%d threads of ", record.settings.engine.threads) + record.device.name);
@@ -92,6 +92,11 @@ std::string BenchTable(const BenchRecord& record) {
       out += Format("%s: %.3f joules a token\n", AxisOf(result.test).c_str(), *joules);
     }
   }
+  return out;
+}
+
+std::string BenchTable(const BenchRecord& record) {
+  std::string out = BenchRates(record);
   for (const BenchVoid& one : record.voids) {
     out += Wrapped("void: " + one.code + (one.axis.empty() ? "" : " (" + one.axis + ")") + ": " +
                    one.message);

@@ -7,7 +7,9 @@
 
 namespace vt {
 
-// At most 80 columns; voids, if any, below.
+// At most 80 columns: what was measured.
+std::string BenchRates(const BenchRecord& record);
+// The same and below it, if any, the voids and why it is partial.
 std::string BenchTable(const BenchRecord& record);
 // A row per axis: | model | axis | tok/s | spread | min | max | joules/token |.
 std::string BenchMarkdown(const BenchRecord& record);

@@ -5,29 +5,12 @@
 
 #include "base/json_writer.h"
 #include "bench/bench_export.h"
+#include "bench/xml_text.h"
 
 namespace vt {
 namespace {
 
 constexpr int kWidth = 720, kLabel = 130, kRate = 110, kRow = 26, kHead = 34;
-
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : ValidUtf8(text)) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out.push_back(static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c);
-    }
-  }
-  return out;
-}
 
 std::string Title(const BenchRecord& record) {
   const BenchModel& model = record.model;
@@ -59,7 +42,7 @@ std::string Bars(const BenchRecord& record, BenchKind kind, int& y) {
     const std::vector<double> rates = RatesOf(result);
     const Summary s = Summarise(rates);
     out += Format("<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", kLabel - 8, y + 16,
-                  Escaped(AxisOf(result.test)).c_str());
+                  XmlText(AxisOf(result.test)).c_str());
     out += Format("<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#6699cc\"/>\n",
                   kLabel, y + 3, s.median * scale, kRow - 8);
     for (const double rate : rates) {
@@ -74,17 +57,19 @@ std::string Bars(const BenchRecord& record, BenchKind kind, int& y) {
   return out;
 }
 
-}  // namespace
-
-std::string BenchSvg(const BenchRecord& record) {
-  int y = kHead;
-  std::string body = "<text x=\"0\" y=\"18\">" + Escaped(Title(record)) + "</text>\n";
-  body += Bars(record, BenchKind::kPrefill, y) + Bars(record, BenchKind::kDecode, y);
-  if (!record.voids.empty() || record.partial) {
-    body += Format("<text x=\"0\" y=\"%d\" fill=\"#bb2222\">%s</text>\n", y + 14,
-                   record.partial ? "partial" : "void: does not count");
-    y += kRow;
+std::string Plot(const BenchRecord& record, bool with_title) {
+  int y = with_title ? kHead : 4;
+  std::string body;
+  if (with_title) body = "<text x=\"0\" y=\"18\">" + XmlText(Title(record)) + "</text>\n";
+  body += Bars(record, BenchKind::kPrefill, y);
+  body += Bars(record, BenchKind::kDecode, y);
+  body += Format("<text x=\"%d\" y=\"%d\" fill=\"#666666\">bar: median; marks: samples</text>\n",
+                 kLabel, y + 10);
+  if (with_title && (!record.voids.empty() || record.partial)) {
+    body += Format("<text x=\"0\" y=\"%d\" fill=\"#bb2222\">%s</text>\n", y + 10,
+                   record.partial ? "partial" : "void");
   }
+  y += kRow;
   return Format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
              "height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">\n"
@@ -92,6 +77,37 @@ std::string BenchSvg(const BenchRecord& record) {
              kWidth, y, kWidth, y) +
          body + "</svg>\n";
 }
+
+std::string Row(std::string_view name, std::string_view value) {
+  if (value.empty()) return {};
+  return "<tr><th>" + XmlText(name) + "</th><td>" + XmlText(value) + "</td></tr>\n";
+}
+
+std::string Facts(const BenchRecord& record) {
+  const BenchSettings& settings = record.settings;
+  std::string features;
+  for (const std::string_view feature : FeatureNames(record.device.features)) {
+    features.append(features.empty() ? "" : " ").append(feature);
+  }
+  std::string temperatures;
+  for (const Temperature& one : record.after.temperatures) {
+    temperatures += Format("%s%s %.0f C", temperatures.empty() ? "" : ", ",
+                           one.sensor.substr(0, 40).c_str(), one.celsius);
+  }
+  return "<table>\n" + Row("date", record.date) + Row("processor", record.device.name) +
+         Row("instructions", features) + Row("threads", std::to_string(settings.engine.threads)) +
+         Row("governor", record.before.governor) + Row("temperatures after", temperatures) +
+         Row("operating system", record.kernel_release) +
+         Row("program", "vt " + record.tool_version + " (" + record.tool_commit + "), " +
+                            record.build.compiler + ", " + record.build.build_type) +
+         Row("model", record.model.file.substr(record.model.file.rfind('/') + 1)) +
+         Row("digest", record.model.digest) + Row("KV cache", NameOf(settings.engine.kv_type)) +
+         "</table>\n";
+}
+
+}  // namespace
+
+std::string BenchSvg(const BenchRecord& record) { return Plot(record, true); }
 
 std::string BenchHtml(const BenchRecord& record) {
   // Nothing in a script element can then end it or begin another.
@@ -101,22 +117,21 @@ std::string BenchHtml(const BenchRecord& record) {
   }
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
-      Escaped(Title(record)) +
-      "</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:760px}"
-      "pre{overflow-x:auto;background:#f4f4f4;padding:1em}.void{color:#b22}</style></head>\n"
-      "<body>\n<h1>" +
-      Escaped(Title(record)) + "</h1>\n" + BenchSvg(record);
+      XmlText(Title(record)) +
+      "</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:760px}h1{font-size:20px}"
+      "pre{overflow-x:auto;background:#f4f4f4;padding:1em}.void{color:#b22}"
+      "th{text-align:left;font-weight:normal;color:#666;padding:1px 1.5em 1px 0;"
+      "vertical-align:top}</style></head>\n<body>\n<h1>" +
+      XmlText(Title(record)) + "</h1>\n";
   for (const BenchVoid& one : record.voids) {
-    out += "<p class=\"void\">void: " + Escaped(one.code) + " " + Escaped(one.axis) + ": " +
-           Escaped(one.message) + "</p>\n";
+    out += "<p class=\"void\">void: " + XmlText(one.code) +
+           (one.axis.empty() ? "" : " (" + XmlText(one.axis) + ")") + ": " + XmlText(one.message) +
+           "</p>\n";
   }
   if (record.partial) {
-    out += "<p class=\"void\">partial: " + Escaped(record.partial_reason) + "</p>\n";
+    out += "<p class=\"void\">partial: " + XmlText(record.partial_reason) + "</p>\n";
   }
-  out += "<pre>" + Escaped(BenchTable(record)) + "</pre>\n<p>" + Escaped(record.date) + ", vt " +
-         Escaped(record.tool_version) + " (" + Escaped(record.tool_commit) + "), " +
-         Escaped(record.build.compiler) + ", " + Escaped(record.kernel_release) + ", model " +
-         Escaped(record.model.digest) + "</p>\n";
+  out += Plot(record, false) + "<pre>" + XmlText(BenchRates(record)) + "</pre>\n" + Facts(record);
   return out + "<script type=\"application/json\" id=\"record\">" + json +
          "</script>\n</body></html>\n";
 }

@@ -73,14 +73,6 @@ void WriteReading(JsonWriter& json, std::string_view key, const HostReading& rea
   json.Field("throttled_s", reading.throttled_s).EndObject();
 }
 
-void WriteChange(JsonWriter& json, const HostChange& change) {
-  json.BeginObject().Field("wall_s", change.wall_s);
-  json.Field("other_load_cpus", change.other_load_cpus).Field("steal_share", change.steal_share);
-  json.Field("throttled_periods", change.throttled_periods).Field("quiet", change.quiet);
-  TextOrNull(json, "reason", change.reason);
-  json.EndObject();
-}
-
 void WriteMachine(JsonWriter& json, const BenchRecord& record) {
   json.Key("machine").BeginObject();
   json.Key("device").BeginObject().Field("id", record.device.id);
@@ -95,7 +87,7 @@ void WriteMachine(JsonWriter& json, const BenchRecord& record) {
   WriteReading(json, "after", record.after);
   json.Key("change");
   if (record.change) {
-    WriteChange(json, *record.change);
+    WriteHostChange(json, *record.change);
   } else {
     json.Null();
   }
@@ -103,7 +95,7 @@ void WriteMachine(JsonWriter& json, const BenchRecord& record) {
   if (record.gate) {
     json.BeginObject().Field("found", record.gate->found).Field("waited_s", record.gate->waited_s);
     json.Key("last");
-    WriteChange(json, record.gate->last);
+    WriteHostChange(json, record.gate->last);
     json.EndObject();
   } else {
     json.Null();
@@ -217,6 +209,14 @@ std::vector<BenchTest> TestsOf(const BenchSettings& settings) {
     }
   }
   return tests;
+}
+
+void WriteHostChange(JsonWriter& json, const HostChange& change) {
+  json.BeginObject().Field("wall_s", change.wall_s);
+  json.Field("other_load_cpus", change.other_load_cpus).Field("steal_share", change.steal_share);
+  json.Field("throttled_periods", change.throttled_periods).Field("quiet", change.quiet);
+  TextOrNull(json, "reason", change.reason);
+  json.EndObject();
 }
 
 std::string BenchJson(const BenchRecord& record) {

@@ -13,6 +13,8 @@
 
 namespace vt {
 
+class JsonWriter;
+
 enum class BenchKind { kPrefill, kDecode };
 std::string_view NameOf(BenchKind kind);  // "prefill", "decode"
 
@@ -100,6 +102,9 @@ struct BenchRecord {
   std::vector<BenchResult> results;
   std::vector<BenchVoid> voids;
 };
+
+// As all documents tell it: wall_s, other_load_cpus, steal_share, throttled_periods, quiet, reason.
+void WriteHostChange(JsonWriter& json, const HostChange& change);
 
 // The vt.bench/1 document, one line without its newline.
 std::string BenchJson(const BenchRecord& record);

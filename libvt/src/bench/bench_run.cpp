@@ -17,6 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t kKeepEveryNs = 2'000'000'000;
+
 std::uint64_t NsSince(Clock::time_point start) {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
@@ -100,7 +102,10 @@ class BenchRun {
   // Opens a sequence of `tokens` and computes it but for the reused part.
   Result<SequenceId> OpenAt(std::span<const TokenId> tokens);
   Status Feed(SequenceId sequence, std::span<const TokenId> tokens, TokenId* next);
+  Status Interrupted() const;  // asked between steps; what the sample has so far is dropped
   void Gather();
+  // Hands on what has been measured so far.
+  Status Keep();
   void Advance(std::int64_t tokens);
 
   const BenchInput& input_;
@@ -113,6 +118,7 @@ class BenchRun {
   std::uint64_t stream_ =
       1000;  // of the next prompt; depths and decoded tokens have the ones below
   std::string label_;
+  Clock::time_point kept_at_ = Clock::now();
   std::uint64_t done_ = 0, total_ = 0;
 };
 
@@ -130,7 +136,7 @@ Status BenchRun::Prepare() {
   record_.build = ThisBuild();
   VT_ASSIGN_OR_RETURN(record_.program, ProgramFiles());
   record_.kernel_release = KernelRelease();
-  record_.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  record_.processors = HostProcessors();
   record_.model = ModelFacts(*input_.file, *input_.spec);
 
   const std::int64_t depth = *std::max_element(settings_.depths.begin(), settings_.depths.end());
@@ -168,6 +174,11 @@ Status BenchRun::Load() {
   return {};
 }
 
+Status BenchRun::Interrupted() const {
+  if (!hooks_.cancel || !*hooks_.cancel) return {};
+  return Status(Code::kInterrupted, "interrupted while measuring " + label_);
+}
+
 Status BenchRun::Feed(SequenceId sequence, std::span<const TokenId> tokens, TokenId* next) {
   const std::size_t most = static_cast<std::size_t>(settings_.engine.ubatch);
   const LogitSink pick = [&](std::size_t, std::size_t, std::span<const float> logits) {
@@ -175,6 +186,7 @@ Status BenchRun::Feed(SequenceId sequence, std::span<const TokenId> tokens, Toke
     return Status();
   };
   while (!tokens.empty()) {
+    VT_RETURN_IF_ERROR(Interrupted());
     const auto chunk = tokens.subspan(0, std::min(most, tokens.size()));
     tokens = tokens.subspan(chunk.size());
     const StepTokens entry{
@@ -218,6 +230,7 @@ Status BenchRun::Prefill(const BenchTest& test, BenchResult& result, bool timed)
   std::span<const TokenId> rest = prompt;
   Status status;
   while (status.ok() && !rest.empty()) {
+    if (status = Interrupted(); !status.ok()) break;
     const auto chunk = rest.subspan(0, std::min(most, rest.size()));
     rest = rest.subspan(chunk.size());
     const StepTokens entry{.sequence = sequence, .tokens = chunk, .last_logits = rest.empty()};
@@ -259,6 +272,7 @@ Status BenchRun::Decode(const BenchTest& test, BenchResult& result, bool timed) 
   std::uint64_t total_ns = 0;
   if (energy_) energy_->Lap();
   for (std::size_t step = 0; step < static_cast<std::size_t>(test.n_gen) && status.ok(); ++step) {
+    if (status = Interrupted(); !status.ok()) break;
     std::vector<StepTokens> entries;
     for (std::size_t i = 0; i < batch; ++i) {
       entries.push_back({.sequence = sequences[i], .tokens = {&streams[i][step], 1}});
@@ -280,9 +294,7 @@ Status BenchRun::Decode(const BenchTest& test, BenchResult& result, bool timed) 
 }
 
 Status BenchRun::Sample(const BenchTest& test, BenchResult& result, bool timed) {
-  if (hooks_.cancel && *hooks_.cancel) {
-    return Status(Code::kInterrupted, "interrupted while measuring " + AxisOf(test));
-  }
+  VT_RETURN_IF_ERROR(Interrupted());
   if (test.kind == BenchKind::kDecode) return Decode(test, result, timed);
   VT_RETURN_IF_ERROR(Prefill(test, result, timed));
   Advance(test.depth + test.n_prompt);
@@ -291,14 +303,25 @@ Status BenchRun::Sample(const BenchTest& test, BenchResult& result, bool timed) 
 
 Status BenchRun::RunTest(const BenchTest& test) {
   label_ = AxisOf(test);
-  BenchResult result;
+  record_.results.emplace_back();
+  BenchResult& result = record_.results.back();
   result.test = test;
   Status status;
   for (std::int64_t i = 0; i < settings_.warmups + settings_.repetitions && status.ok(); ++i) {
     status = Sample(test, result, i >= settings_.warmups);
+    // Not after each of many short samples, which the disk would disturb.
+    if (status.ok() && !result.samples_ns.empty() && NsSince(kept_at_) > kKeepEveryNs) {
+      status = Keep();
+    }
   }
-  if (status.ok() || !result.samples_ns.empty()) record_.results.push_back(std::move(result));
+  if (result.samples_ns.empty()) record_.results.pop_back();
   return status;
+}
+
+Status BenchRun::Keep() {
+  kept_at_ = Clock::now();
+  Gather();
+  return hooks_.on_progress ? hooks_.on_progress(record_) : Status();
 }
 
 void BenchRun::Gather() {
@@ -333,9 +356,11 @@ Status BenchRun::Run() {
   Status status;
   for (const BenchTest& test : TestsOf(settings_)) {
     status = RunTest(test);
-    Gather();
-    if (status.ok() && hooks_.on_test) status = hooks_.on_test(record_);
-    if (!status.ok()) break;
+    if (!status.ok()) {
+      Gather();
+      break;
+    }
+    if (status = Keep(); !status.ok()) break;
   }
   return status;
 }

@@ -26,8 +26,9 @@ struct BenchInput {
 struct BenchHooks {
   // Work in tokens (of a load in bytes).
   std::function<void(const std::string& label, std::uint64_t done, std::uint64_t total)> progress;
-  // After every test, with all that has been measured until then.
-  std::function<Status(const BenchRecord&)> on_test;
+  // With all that has been measured until then: after every test, and between the samples of a
+  // long one at most once in two seconds.
+  std::function<Status(const BenchRecord&)> on_progress;
   std::string root;  // where /proc and /sys are read
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "bench/compare.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 namespace vt {
@@ -50,7 +51,7 @@ std::vector<AxisComparison> CompareLegs(const std::vector<Leg>& legs, double noi
   for (const AxisRates& axis : legs.front().rates.axes) {
     AxisComparison one{axis.axis, axis.kind, {}, {}, {}, {}, SpeedVerdict::kWithinNoise};
     for (const Leg& a : legs) {
-      if (a.arm != 'a') continue;
+      if (a.arm != 'a' || !a.counts) continue;
       const auto b = std::find_if(legs.begin(), legs.end(), [&](const Leg& leg) {
         return leg.arm == 'b' && leg.pair == a.pair;
       });
@@ -62,9 +63,8 @@ std::vector<AxisComparison> CompareLegs(const std::vector<Leg>& legs, double noi
       one.ratios.push_back(of_b->median / of_a->median);
     }
     if (one.ratios.empty()) continue;
-    one.ratio = BootstrapMedian(one.ratios, seed);
-    // From one pair nothing can be said about noise.
-    if (one.ratios.size() > 1) one.verdict = JudgeRatio(one.ratio, noise);
+    one.ratio = MedianInterval(one.ratios, seed);
+    if (one.ratios.size() >= kFewestPairs) one.verdict = JudgeRatio(one.ratio, noise);
     axes.push_back(std::move(one));
   }
   return axes;
@@ -83,6 +83,14 @@ std::vector<AxisComparison> CompareRecords(const RatesDocument& a, const RatesDo
     axes.push_back(std::move(one));
   }
   return axes;
+}
+
+double Resolution(const AxisComparison& axis) { return (axis.ratio.high - axis.ratio.low) / 2; }
+
+bool Resolved(const std::vector<AxisComparison>& axes, double noise) {
+  return std::all_of(axes.begin(), axes.end(), [&](const AxisComparison& axis) {
+    return axis.ratios.size() >= kFewestPairs && Resolution(axis) <= noise;
+  });
 }
 
 ArmCheck CheckArms(const RatesDocument& a, const RatesDocument& b) {
@@ -119,6 +127,39 @@ std::vector<std::string> Doubts(const RatesDocument& a, const RatesDocument& b) 
     if (!document->voids.empty()) {
       doubts.push_back(std::string("the record of ") + arm +
                        " is void: " + Joined(document->voids));
+    }
+  }
+  return doubts;
+}
+
+std::vector<std::string> DoubtsOfLegs(const std::vector<Leg>& legs,
+                                      const std::vector<AxisComparison>& axes, double noise) {
+  std::vector<std::string> doubts;
+  std::size_t counted = 0, disturbed = 0;
+  std::string reason;
+  for (const Leg& leg : legs) {
+    if (!leg.counts) continue;
+    ++counted;
+    if (leg.host.quiet) continue;
+    ++disturbed;
+    reason = leg.host.reason;
+  }
+  if (disturbed > 0) {
+    doubts.push_back("the machine was disturbed in " + std::to_string(disturbed) + " of " +
+                     std::to_string(counted) + " runs; in the last of them " + reason);
+  }
+  for (const AxisComparison& axis : axes) {
+    if (axis.ratios.size() < kFewestPairs) {
+      doubts.push_back(axis.axis + ": " + std::to_string(axis.ratios.size()) +
+                       " pairs are too few for a verdict (at least " +
+                       std::to_string(kFewestPairs) + ")");
+    } else if (Resolution(axis) > noise) {
+      char text[160];
+      std::snprintf(text, sizeof text,
+                    "%s: the interval is +-%.1f %% wide after %zu pairs: a smaller difference "
+                    "would not be seen",
+                    axis.axis.c_str(), 100 * Resolution(axis), axis.ratios.size());
+      doubts.push_back(text);
     }
   }
   return doubts;

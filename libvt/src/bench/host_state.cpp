@@ -19,6 +19,11 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
+double TickSeconds() {
+  const long per_s = sysconf(_SC_CLK_TCK);
+  return 1.0 / static_cast<double>(per_s > 0 ? per_s : 100);
+}
+
 double OwnSeconds() {
   double sum = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -55,8 +60,7 @@ void ReadStat(const std::string& root, HostReading& reading) {
   if (lines.empty()) return;
   const auto words = Words(lines.front());
   if (words.size() < 9 || words[0] != "cpu") return;
-  const long per_s = sysconf(_SC_CLK_TCK);
-  const double tick = 1.0 / static_cast<double>(per_s > 0 ? per_s : 100);
+  const double tick = TickSeconds();
   double busy = 0;
   for (const std::size_t field : {1, 2, 3, 6, 7}) {
     busy += static_cast<double>(ParseNumber(words[field]).value_or(0)) * tick;
@@ -167,11 +171,14 @@ HostReading ReadHost(const std::string& root) {
   return reading;
 }
 
+int HostProcessors() { return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
+
 HostChange JudgeHost(const HostReading& before, const HostReading& after, int processors,
                      const HostLimits& limits) {
   HostChange change;
   change.wall_s = after.at_s - before.at_s;
   if (change.wall_s <= 0) return change;
+  const double tick_cpus = TickSeconds() * std::max(processors, 1) / change.wall_s;
   const auto complain = [&](const char* format, auto... values) {
     char text[160];
     std::snprintf(text, sizeof text, format, values...);
@@ -181,7 +188,7 @@ HostChange JudgeHost(const HostReading& before, const HostReading& after, int pr
   if (before.busy_s && after.busy_s) {
     const double others = *after.busy_s - *before.busy_s - (after.own_s - before.own_s);
     change.other_load_cpus = std::max(0.0, others / change.wall_s);
-    if (*change.other_load_cpus > limits.other_load_cpus) {
+    if (*change.other_load_cpus > limits.other_load_cpus + tick_cpus) {
       complain("other processes kept %.2f processors busy (at most %.2f)", *change.other_load_cpus,
                limits.other_load_cpus);
     }
@@ -189,7 +196,7 @@ HostChange JudgeHost(const HostReading& before, const HostReading& after, int pr
   if (before.steal_s && after.steal_s) {
     change.steal_share =
         std::max(0.0, (*after.steal_s - *before.steal_s) / change.wall_s / std::max(processors, 1));
-    if (*change.steal_share > limits.steal_share) {
+    if (*change.steal_share > limits.steal_share + tick_cpus / std::max(processors, 1)) {
       complain("the hypervisor took %.1f %% of the processors' time (at most %.1f %%)",
                100 * *change.steal_share, 100 * limits.steal_share);
     }

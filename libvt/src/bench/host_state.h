@@ -38,7 +38,11 @@ struct HostReading {
 // `root` is put before every path ("" is the machine itself).
 HostReading ReadHost(const std::string& root);
 
-// Above these a measurement does not count.
+// Logical processors of the machine, those that /proc/stat counts.
+int HostProcessors();
+
+// Above these a measurement does not count. The counters of /proc/stat move in ticks: a load that
+// one tick of each processor explains is none.
 struct HostLimits {
   double other_load_cpus = 0.2;  // processors that others kept busy
   double steal_share = 0.01;     // of the time of all processors

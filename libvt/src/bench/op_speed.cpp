@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <set>
+#include <type_traits>
 
 #include "bench/statistics.h"
 #include "gpu/stream.h"
@@ -17,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kSeed = 20240229;
 constexpr std::size_t kLeastCalls = 3, kMostCalls = 1000;
+constexpr double kSlowBudgets = 10;  // a call that takes as many budgets is timed once
 
 double Product(std::int64_t a, std::int64_t b, std::int64_t c) {
   return 2.0 * static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
@@ -42,22 +44,28 @@ class PoolRunner {
       return stream_->Synchronize();
     }
     if (!kernel.compose) return UnsupportedError(kernel.name + ": compiled out of this build");
-    for (const AnyArgs& call : kernel.compose(args)) {
-      VT_RETURN_IF_ERROR(std::visit(
-          [&](const auto& part) -> Status {
-            const auto chosen = Resolve(BuiltinKernels(), device_, part);
-            return chosen.ok() ? Run(**chosen, part) : chosen.status();
-          },
-          call));
-    }
-    return {};
+    return RunParts(kernel.compose(args));
   }
 
  private:
+  Status RunParts(const std::vector<AnyArgs>& parts);
+
   const DeviceInfo& device_;
   ThreadPool& pool_;
   std::unique_ptr<GpuStream> stream_;
 };
+
+Status PoolRunner::RunParts(const std::vector<AnyArgs>& parts) {
+  for (const AnyArgs& call : parts) {
+    VT_RETURN_IF_ERROR(std::visit(
+        [&](const auto& part) -> Status {
+          const auto chosen = Resolve(BuiltinKernels(), device_, part);
+          return chosen.ok() ? Run(**chosen, part) : chosen.status();
+        },
+        call));
+  }
+  return {};
+}
 
 template <class Args>
 Result<OpSpeed> Measure(const Kernel<Args>& kernel, const OpCase& one, DeviceMemory& memory,
@@ -68,17 +76,23 @@ Result<OpSpeed> Measure(const Kernel<Args>& kernel, const OpCase& one, DeviceMem
                 .type = TypeOf(one.call),
                 .activations = std::string(ActivationsOf(one.call)),
                 .shape = LabelOf(one),
+                .rows = std::nullopt,
                 .bytes = 0,
-                .flops = FlopsOf(one.call)};
+                .flops = FlopsOf(one)};
   VT_ASSIGN_OR_RETURN(const auto bound, BoundCall::Make(one, memory, kSeed, threads));
   speed.bytes = bound->bytes();
   const Args& args = std::get<Args>(bound->call());
+  if constexpr (std::is_same_v<Args, MatmulArgs>) speed.rows = args.m;
+  const auto seconds_since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  Clock::time_point begin = Clock::now();
   VT_RETURN_IF_ERROR(runner.Run(kernel, args));  // warms caches up
+  const std::size_t least = seconds_since(begin) > kSlowBudgets * budget_s ? 1 : kLeastCalls;
   std::vector<double> samples;
-  const Clock::time_point begin = Clock::now();
+  begin = Clock::now();
   while (samples.size() < kMostCalls &&
-         (samples.size() < kLeastCalls ||
-          std::chrono::duration<double>(Clock::now() - begin).count() < budget_s)) {
+         (samples.size() < least || seconds_since(begin) < budget_s)) {
     const Clock::time_point start = Clock::now();
     VT_RETURN_IF_ERROR(runner.Run(kernel, args));
     samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
@@ -88,13 +102,37 @@ Result<OpSpeed> Measure(const Kernel<Args>& kernel, const OpCase& one, DeviceMem
   return speed;
 }
 
+// What a kernel is timed on: the op's own cases, those of matmul with each number of rows.
+std::vector<OpCase> SpeedCases(std::string_view op, const std::vector<std::int64_t>& rows) {
+  std::vector<OpCase> cases;
+  for (OpCase& one : SpeedCasesOf(op)) {
+    auto* matmul = std::get_if<MatmulArgs>(&one.call);
+    if (!matmul) {
+      cases.push_back(std::move(one));
+      continue;
+    }
+    for (const std::int64_t m : rows) {
+      matmul->m = m;
+      cases.push_back(one);
+    }
+  }
+  return cases;
+}
+
+std::string KindOf(const AnyArgs& call) {
+  std::string kind = TypeOf(call) + " " + std::string(ActivationsOf(call));
+  if (const auto* matmul = std::get_if<MatmulArgs>(&call)) kind += " " + std::to_string(matmul->m);
+  return kind;
+}
+
 bool Wanted(const std::vector<std::string>& names, std::string_view name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
 
-std::optional<double> FlopsOf(const AnyArgs& call) {
+std::optional<double> FlopsOf(const OpCase& op_case) {
+  const AnyArgs& call = op_case.call;
   if (const auto* a = std::get_if<MatmulArgs>(&call)) return Product(a->m, a->w.rows, a->w.cols);
   if (const auto* a = std::get_if<MatmulAlphaBetaArgs>(&call)) {
     return Product(a->m, a->b.rows, a->b.cols);
@@ -103,10 +141,20 @@ std::optional<double> FlopsOf(const AnyArgs& call) {
     return Product(a->m, a->w.rows, a->w.cols);
   }
   if (const auto* a = std::get_if<ExpertMatmulArgs>(&call); a && a->experts > 0) {
-    return Product(a->rows, a->w.rows / a->experts, a->w.cols);
+    return Product(a->rows, ExpertOutputs(*a), a->w.cols);
   }
   if (const auto* a = std::get_if<ExpertGegluArgs>(&call); a && a->experts > 0) {
     return 2 * Product(a->rows, a->gate.rows / a->experts, a->gate.cols);
+  }
+  if (const auto* a = std::get_if<HeadMatmulArgs>(&call)) {
+    return Product(a->rows, a->w.rows, a->w.cols);
+  }
+  if (const auto* a = std::get_if<AttentionArgs>(&call)) {
+    return Product(a->rows * a->heads, op_case.positions, a->key_dim + a->value_dim);
+  }
+  if (const auto* a = std::get_if<AddArgs>(&call)) return static_cast<double>(a->count);
+  if (const auto* a = std::get_if<MulArgs>(&call)) {
+    return static_cast<double>(a->rows) * static_cast<double>(a->cols);
   }
   return std::nullopt;
 }
@@ -126,7 +174,10 @@ Result<std::vector<OpSpeed>> MeasureOps(const DeviceInfo& device, ThreadPool& po
     if (!status.ok() || !Wanted(options.ops, op) || kernel.device != device.kind) return;
     if (!RowMayRun(ViewOf(kernel), device, {})) return;
     std::set<std::string> seen;
-    for (const OpCase& one : SpeedCasesOf(op)) {
+    // Plain code takes seconds for many rows and is as fast on each of them.
+    const bool plain = kernel.tier == Tier::kReference && !options.rows.empty();
+    const std::vector<std::int64_t> rows = plain ? std::vector{options.rows.front()} : options.rows;
+    for (const OpCase& one : SpeedCases(op, rows)) {
       if (options.cancel && *options.cancel) {
         status = Status(Code::kInterrupted, "interrupted while measuring ops");
         return;
@@ -137,10 +188,8 @@ Result<std::vector<OpSpeed>> MeasureOps(const DeviceInfo& device, ThreadPool& po
       if (options.best_only && ResolveAny(registry, device, one.call, {}).kernel != kernel.name) {
         continue;
       }
-      // Ops without a weight are shown once, others once a type and form.
-      const std::string kind =
-          FlopsOf(one.call) ? TypeOf(one.call) + " " + std::string(ActivationsOf(one.call)) : "";
-      if (!seen.insert(kind).second) continue;
+      // Where operations are not counted, once; others once a type, form and number of rows.
+      if (!seen.insert(FlopsOf(one) ? KindOf(one.call) : "").second) continue;
       Result<OpSpeed> speed =
           Measure(kernel, one, *memory, runner, pool.threads(), options.budget_s);
       if (speed.ok()) {

@@ -71,8 +71,10 @@ std::vector<double> Thinned(std::span<const double> rates) {
 double MedianOfDraw(std::span<const double> values, RandomData& random, std::vector<double>& draw) {
   draw.resize(values.size());
   for (double& value : draw) value = values[random.Below(values.size())];
-  std::sort(draw.begin(), draw.end());
-  return QuantileOfSorted(draw, 0.5);
+  const auto middle = draw.begin() + static_cast<std::ptrdiff_t>(draw.size() / 2);
+  std::nth_element(draw.begin(), middle, draw.end());
+  if (draw.size() % 2 == 1) return *middle;
+  return (*std::max_element(draw.begin(), middle) + *middle) / 2;
 }
 
 }  // namespace
@@ -124,6 +126,29 @@ Interval BootstrapMedian(std::span<const double> values, std::uint64_t seed) {
   std::vector<double> medians, draw;
   for (int i = 0; i < kDraws; ++i) medians.push_back(MedianOfDraw(values, random, draw));
   return {Median(values), Quantile(medians, kLowQuantile), Quantile(medians, kHighQuantile)};
+}
+
+Ranks MedianRanks(std::size_t count) {
+  // Of as many fair coins, the probability of at most `low` heads is at most half of 5 %.
+  double chance = std::pow(0.5, static_cast<double>(count)), sum = 0;
+  Ranks ranks{0, count - 1};
+  for (std::size_t heads = 0; 2 * heads < count; ++heads) {
+    sum += chance;
+    if (2 * sum > 1 - (kHighQuantile - kLowQuantile)) break;
+    ranks = {heads, count - 1 - heads};
+    chance *= static_cast<double>(count - heads) / static_cast<double>(heads + 1);
+  }
+  return ranks;
+}
+
+Interval MedianInterval(std::span<const double> values, std::uint64_t seed) {
+  if (values.empty()) return {};
+  Interval interval = BootstrapMedian(values, seed);
+  const std::vector<double> sorted = Sorted(values);
+  const Ranks ranks = MedianRanks(sorted.size());
+  interval.low = std::min(interval.low, sorted[ranks.low]);
+  interval.high = std::max(interval.high, sorted[ranks.high]);
+  return interval;
 }
 
 Interval BootstrapRatio(std::span<const double> a, std::span<const double> b, std::uint64_t seed) {

@@ -73,24 +73,6 @@ std::string ArrayHead(GgufType type, std::uint64_t count) {
   return EncodedU32(static_cast<std::uint32_t>(type)) + EncodedU64(count);
 }
 
-std::string EncodedValue(const GgufValue& value) {
-  if (value.type == GgufType::kString) return EncodedText(value.text);
-  if (!value.is_array()) return EncodedScalar(value);
-  std::string out = ArrayHead(value.element_type, value.count);
-  if (value.element_type == GgufType::kString) {
-    for (const std::string_view text : *value.strings) out += EncodedText(text);
-    return out;
-  }
-  return out.append(reinterpret_cast<const char*>(value.data),
-                    static_cast<std::size_t>(value.count) * ElementBytes(value.element_type));
-}
-
-bool IsMatrix(const SynthTensor& tensor) {
-  return tensor.dims.size() > 1 && tensor.name.ends_with(".weight") &&
-         tensor.name.find("ffn_gate_inp") == std::string::npos &&
-         tensor.name.find("norm") == std::string::npos;
-}
-
 DType Fitting(DType wanted, std::uint64_t cols) {
   if (cols % InfoOf(wanted).block == 0) return wanted;
   const DType next = wanted == DType::kQ4_K ? DType::kQ5_0 : DType::kQ8_0;
@@ -112,6 +94,28 @@ std::string EncodedI32s(const std::vector<std::int32_t>& values) {
   std::string out = ArrayHead(GgufType::kI32, values.size());
   for (const std::int32_t value : values) out += Raw(value);
   return out;
+}
+
+std::string EncodedValue(const GgufValue& value) {
+  if (value.type == GgufType::kString) return EncodedText(value.text);
+  if (!value.is_array()) return EncodedScalar(value);
+  std::string out = ArrayHead(value.element_type, value.count);
+  if (value.element_type == GgufType::kString) {
+    for (const std::string_view text : *value.strings) out += EncodedText(text);
+    return out;
+  }
+  return out.append(reinterpret_cast<const char*>(value.data),
+                    static_cast<std::size_t>(value.count) * ElementBytes(value.element_type));
+}
+
+bool IsQuantisable(std::string_view name, std::size_t dims) {
+  if (dims < 2 || !name.ends_with(".weight")) return false;
+  constexpr std::string_view kKept[] = {
+      "norm",       "ffn_gate_inp",   "position_embd",       "token_types",
+      "ssm_conv1d", "shortconv.conv", "per_layer_model_proj"};
+  return std::none_of(std::begin(kKept), std::end(kKept), [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
 }
 
 std::vector<std::string_view> SynthShapes() {
@@ -256,7 +260,7 @@ Status SetTypes(SynthModel& model, std::string_view name) {
                                  [](const auto& one) { return one.name == "output.weight"; });
   for (SynthTensor& tensor : model.tensors) {
     DType wanted = info->type;
-    if (!IsMatrix(tensor)) {
+    if (!IsQuantisable(tensor.name, tensor.dims.size())) {
       wanted = DType::kF32;
     } else if (mix) {
       const std::int64_t layer = LayerOf(tensor.name).value_or(0), eighth = model.layers / 8;

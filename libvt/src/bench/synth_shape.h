@@ -40,14 +40,19 @@ Result<SynthModel> NamedShape(std::string_view name);
 // kInvalid: it says no architecture or number of layers.
 Result<SynthModel> ShapeOf(const GgufFile& file);
 
+// Whether converters give a tensor of that name and number of dimensions a block type: matrices of
+// weights, but for routers, convolutions, learnt positions and the like, which are small and whose
+// errors weigh more.
+bool IsQuantisable(std::string_view name, std::size_t dims);
+
 // Leaves out all layers from `layers` on. kInvalid: more than there are.
 Status CutLayers(SynthModel& model, std::int64_t layers);
 
 // Gives the tensors types: "as-is"; an element type for all matrices ("q8_0"); or "q4_k_m": q4_k,
 // and q6_k for the output (the embedding, where it is used for the output too) and, in the first
-// and last eighth of the layers and every third between, for attn_v and ffn_down. Vectors and
-// routers are f32. A type whose blocks do not divide a row gives way: q4_k to q5_0, q6_k and others
-// to q8_0, and that to f16. kInvalid: not such a name.
+// and last eighth of the layers and every third between, for attn_v and ffn_down. What is not
+// IsQuantisable is f32. A type whose blocks do not divide a row gives way: q4_k to q5_0, q6_k and
+// others to q8_0, and that to f16. kInvalid: not such a name.
 Status SetTypes(SynthModel& model, std::string_view type);
 
 // Values as GGUF encodes them.
@@ -57,5 +62,6 @@ std::string EncodedF32(float value);
 std::string EncodedText(std::string_view text);
 std::string EncodedTexts(const std::vector<std::string>& texts);  // an array
 std::string EncodedI32s(const std::vector<std::int32_t>& values);
+std::string EncodedValue(const GgufValue& value);
 
 }  // namespace vt

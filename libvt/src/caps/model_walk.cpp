@@ -6,42 +6,32 @@
 #include <set>
 
 #include "engine/op_walk.h"
+#include "models/spec_weights.h"
 
 namespace vt {
 namespace {
 
 using Place = std::pair<int, std::string>;
 
-// Which tensors the ops at a place read: products and look-ups take the matrices, norms the norms.
+// Which tensors the ops at a place read: products and look-ups take the matrices, all else the
+// values that are read as f32.
 struct PlaceTensors {
-  std::vector<int> matrices, norms, frequencies;
+  std::vector<int> matrices, floats, frequencies;
 };
 
 class TensorPlaces {
  public:
   explicit TensorPlaces(const ModelSpec& spec) {
-    Add(-1, "token_embd", {spec.embedding, {}}, {});
-    Add(-1, "position_embd", {spec.position_embedding, {}}, {});
-    Add(-1, "output_norm", {}, spec.output_norm);
-    Add(-1, "output", spec.output, {});
     for (const RopeSpec& rope : spec.ropes) {
       for (const WeightRef& ref : {rope.factors, rope.factors_long, rope.factors_short}) {
         if (ref) places_[{-1, "rope"}].frequencies.push_back(ref.tensor);
       }
     }
-    for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-      const LayerSpec& layer = spec.layers[i];
-      const int index = static_cast<int>(i);
-      Add(index, "attn_norm", {}, layer.attn_norm);
-      Add(index, "attn_q", layer.q, layer.q_norm);
-      Add(index, "attn_k", layer.k, layer.k_norm);
-      Add(index, "attn_v", layer.v, {});
-      Add(index, "attn_output", layer.o, layer.attn_post_norm);
-      Add(index, "ffn_norm", {}, layer.ffn_norm);
-      Add(index, "ffn_gate", layer.gate, {});
-      Add(index, "ffn_up", layer.up, {});
-      Add(index, "ffn_down", layer.down, layer.ffn_post_norm);
-    }
+    VisitWeights(spec, [&](int layer, const char* place, WeightUse use, const WeightRef& ref) {
+      PlaceTensors& tensors = places_[{layer, place}];
+      (use == WeightUse::kFloats ? tensors.floats : tensors.matrices).push_back(ref.tensor);
+      if (ref.scales >= 0) tensors.matrices.push_back(ref.scales);
+    });
   }
 
   const std::vector<int>* Find(const NeededOp& op) const {
@@ -49,23 +39,11 @@ class TensorPlaces {
     if (found == places_.end()) return nullptr;
     const std::string_view name = OpOf(op.call);
     if (name == RopeTableArgs::kOp) return &found->second.frequencies;
-    if (name == MatmulArgs::kOp || name == EmbedArgs::kOp || name == ExpertMatmulArgs::kOp) {
-      return &found->second.matrices;
-    }
-    return name.find("norm") != std::string_view::npos ? &found->second.norms : nullptr;
+    const bool product = name == EmbedArgs::kOp || name.find("matmul") != std::string_view::npos;
+    return product ? &found->second.matrices : &found->second.floats;
   }
 
  private:
-  void Add(int layer, const char* place, const LinearRef& matrix, const LinearRef& norm) {
-    PlaceTensors& tensors = places_[{layer, place}];
-    for (const WeightRef& ref : {matrix.weight, matrix.bias}) {
-      if (ref) tensors.matrices.push_back(ref.tensor);
-    }
-    for (const WeightRef& ref : {norm.weight, norm.bias}) {
-      if (ref) tensors.norms.push_back(ref.tensor);
-    }
-  }
-
   std::map<Place, PlaceTensors> places_;
 };
 

@@ -21,6 +21,26 @@ Flag BenchNameFlag(Flag row, std::string* target) {
   return row;
 }
 
+Flag BenchCountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t lowest,
+                     std::int64_t highest) {
+  row.apply = [=](std::string_view text) {
+    std::vector<std::int64_t> counts;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', at), text.size());
+      VT_ASSIGN_OR_RETURN(const std::int64_t count,
+                          ParseInteger(text.substr(at, comma - at), lowest, highest));
+      if (std::find(counts.begin(), counts.end(), count) != counts.end()) {
+        return InvalidError(std::to_string(count) + " is there twice");
+      }
+      counts.push_back(count);
+      at = comma + 1;
+    }
+    *target = std::move(counts);
+    return Status();
+  };
+  return row;
+}
+
 void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_view file_doc) {
   table.push_back(
       SwitchFlag(BenchRow("json", "", "JSON on stdout, the default when piped"), &output->json));

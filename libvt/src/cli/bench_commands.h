@@ -35,6 +35,9 @@ void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_v
 Flag BenchRow(std::string_view name, std::string_view value, std::string_view doc);
 // Like TextFlag, but an empty text is a mistake.
 Flag BenchNameFlag(Flag row, std::string* target);
+// "N,N,..", each once.
+Flag BenchCountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t lowest,
+                     std::int64_t highest);
 
 // Applies `args`. True: help was asked for and has been written (usage, flags that have a doc, and
 // `notes`). `files`, when given, takes the arguments that belong to no flag.

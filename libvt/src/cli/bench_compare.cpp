@@ -1,45 +1,29 @@
 // vt-bench compare: two commands by turns, or two records.
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
 #include <ctime>
-#include <optional>
+#include <set>
+#include <thread>
 
 #include "base/json.h"
 #include "base/whole_file.h"
-#include "bench/compare.h"
 #include "bench/shell_command.h"
-#include "cli/bench_commands.h"
-#include "cli/version.h"
+#include "cli/bench_compare_record.h"
 
 namespace vt::cli {
 namespace {
 
-struct Options {
-  std::string a, b;
-  std::int64_t pairs = 6, seed = 1;
-  float noise_percent = 1.0f;
-  bool different_kernels = false, strict = false;
-  BenchOutput output;
-  std::vector<std::string> files;
-};
-
-struct Comparison {
-  std::string date;
-  bool partial = true;
-  std::string partial_reason = "still running";
-  RatesDocument a, b;
-  std::vector<Leg> legs;
-  std::vector<AxisComparison> axes;
-  std::optional<ArmCheck> arm_check;
-  std::vector<std::string> doubts;
-};
-
-std::vector<Flag> Table(Options* o) {
+std::vector<Flag> Table(CompareOptions* o) {
   std::vector<Flag> t;
   t.push_back(BenchNameFlag(BenchRow("a", "CMD", "a shell command that prints a result"), &o->a));
   t.push_back(BenchNameFlag(BenchRow("b", "CMD", "the one to compare with it"), &o->b));
-  t.push_back(
-      IntegerFlag(BenchRow("pairs", "N", "of runs, in the order AB BA AB .."), &o->pairs, 1, 1000));
+  t.push_back(IntegerFlag(BenchRow("pairs", "N", "of runs at least, in the order AB BA .."),
+                          &o->pairs, 1, 1000));
+  Flag most = BenchRow("most-pairs", "N", "while the interval is wider than +-noise");
+  most.default_text = "40, or --pairs";
+  t.push_back(IntegerFlag(std::move(most), &o->most_pairs, 1, 1000));
+  t.push_back(IntegerFlag(BenchRow("quiet-wait", "S", "seconds a pair waits for a quiet machine"),
+                          &o->quiet_wait_s, 0, 86400));
   Flag noise = BenchRow("noise", "P", "percent of difference that never counts");
   noise.default_text = "1";
   t.push_back(RealFlag(std::move(noise), &o->noise_percent));
@@ -47,9 +31,10 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(SwitchFlag(
       BenchRow("expect-different-kernels", "", "exit 1 unless the arms launch different ones"),
       &o->different_kernels));
-  t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when B is slower, or a record is void"),
+  t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when B is slower, or void or disturbed"),
                          &o->strict));
   AddOutputFlags(t, &o->output, "also the record (JSON), kept as it grows");
+  t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
 }
 
@@ -62,110 +47,40 @@ std::string UtcNow() {
   return text;
 }
 
-void TextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  if (text.empty()) {
-    json.Null();
-  } else {
-    json.Value(text);
+// What the legs of an arm say about it: its first run, and the voids of all that count.
+RatesDocument ArmOf(const std::vector<Leg>& legs, char arm) {
+  RatesDocument document;
+  std::set<std::string> voids;
+  for (const Leg& leg : legs) {
+    if (leg.arm != arm) continue;
+    if (document.axes.empty()) document = leg.rates;
+    document.partial = document.partial || leg.rates.partial;
+    if (leg.counts) voids.insert(leg.rates.voids.begin(), leg.rates.voids.end());
   }
+  document.voids.assign(voids.begin(), voids.end());
+  return document;
 }
 
-void WriteArm(JsonWriter& json, std::string_view key, const RatesDocument& arm,
-              std::string_view command, std::string_view file) {
-  json.Key(key).BeginObject();
-  TextOrNull(json, "command", command);
-  TextOrNull(json, "file", file);
-  TextOrNull(json, "program", arm.program);
-  TextOrNull(json, "model", arm.model);
-  TextOrNull(json, "digest", arm.digest);
-  TextOrNull(json, "device", arm.device);
-  json.Key("kernels").BeginArray();
-  for (const std::string& kernel : arm.kernels) json.Value(kernel);
-  json.EndArray().Key("voids").BeginArray();
-  for (const std::string& code : arm.voids) json.Value(code);
-  json.EndArray().EndObject();
-}
-
-void WriteNumbers(JsonWriter& json, std::string_view key, const std::vector<double>& values) {
-  json.Key(key).BeginArray();
-  for (const double value : values) json.Value(value);
-  json.EndArray();
-}
-
-std::string Document(const Options& options, const Comparison& c) {
-  const bool records = !options.files.empty();
-  JsonWriter json;
-  json.BeginObject().Field("schema", "vt.bench-compare/1");
-  WriteTool(json);
-  json.Field("date", c.date).Field("partial", c.partial);
-  TextOrNull(json, "partial_reason", c.partial ? c.partial_reason : "");
-  WriteArm(json, "a", c.a, options.a, records ? options.files[0] : "");
-  WriteArm(json, "b", c.b, options.b, records ? options.files[1] : "");
-  json.Field("noise", options.noise_percent / 100.0).Field("seed", options.seed);
-  json.Key("legs").BeginArray();
-  for (const Leg& leg : c.legs) {
-    json.BeginObject().Field("arm", std::string(1, leg.arm)).Field("pair", leg.pair);
-    json.Field("wall_ns", leg.wall_ns).Key("axes").BeginArray();
-    for (const AxisRates& axis : leg.rates.axes) {
-      json.BeginObject().Field("axis", axis.axis);
-      WriteNumbers(json, "tok_per_s", axis.tok_per_s);
-      json.EndObject();
-    }
-    json.EndArray().EndObject();
-  }
-  json.EndArray().Key("axes").BeginArray();
-  for (const AxisComparison& axis : c.axes) {
-    json.BeginObject().Field("axis", axis.axis).Field("kind", axis.kind);
-    json.Field("a_tok_per_s", Median(axis.a)).Field("b_tok_per_s", Median(axis.b));
-    WriteNumbers(json, "ratios", axis.ratios);
-    json.Key("ratio").BeginObject().Field("median", axis.ratio.median);
-    json.Field("low", axis.ratio.low).Field("high", axis.ratio.high).EndObject();
-    json.Field("verdict", NameOf(axis.verdict)).EndObject();
-  }
-  json.EndArray().Key("arm_check");
-  if (c.arm_check) {
-    json.BeginObject().Field("passed", c.arm_check->passed);
-    json.Field("message", c.arm_check->message).EndObject();
-  } else {
-    json.Null();
-  }
-  json.Key("doubts").BeginArray();
-  for (const std::string& doubt : c.doubts) json.Value(doubt);
-  return json.EndArray().EndObject().Take();
-}
-
-std::string PeopleTable(const Comparison& c) {
-  char line[160];
-  std::snprintf(line, sizeof line, "%-16s %10s %10s %7s %17s  %s\n", "axis", "A tok/s", "B tok/s",
-                "B/A", "95 % interval", "B is");
-  std::string out = line;
-  for (const AxisComparison& axis : c.axes) {
-    std::snprintf(line, sizeof line, "%-16.16s %10.2f %10.2f %7.3f %8.3f-%8.3f  %s\n",
-                  axis.axis.c_str(), Median(axis.a), Median(axis.b), axis.ratio.median,
-                  axis.ratio.low, axis.ratio.high, std::string(NameOf(axis.verdict)).c_str());
-    out += line;
-  }
-  if (c.arm_check) {
-    out += std::string("arm check ") + (c.arm_check->passed ? "passed: " : "failed: ") +
-           c.arm_check->message + "\n";
-  }
-  for (const std::string& doubt : c.doubts) out += "doubt: " + doubt + "\n";
-  if (c.partial) out += "partial: " + c.partial_reason + "\n";
-  return out;
-}
-
-void Judge(const Options& options, Comparison& c) {
-  const double noise = options.noise_percent / 100.0;
+void Judge(const CompareOptions& options, Comparison& c) {
   const std::uint64_t seed = static_cast<std::uint64_t>(options.seed);
-  c.axes = options.files.empty() ? CompareLegs(c.legs, noise, seed)
-                                 : CompareRecords(c.a, c.b, noise, seed);
+  const bool commands = options.files.empty();
+  if (commands) {
+    c.a = ArmOf(c.legs, 'a');
+    c.b = ArmOf(c.legs, 'b');
+  }
+  c.axes = commands ? CompareLegs(c.legs, options.noise(), seed)
+                    : CompareRecords(c.a, c.b, options.noise(), seed);
   if (c.a.axes.empty() || c.b.axes.empty()) return;
   c.doubts = Doubts(c.a, c.b);
+  if (commands) {
+    for (std::string& doubt : DoubtsOfLegs(c.legs, c.axes, options.noise())) {
+      c.doubts.push_back(std::move(doubt));
+    }
+  }
   if (options.different_kernels) c.arm_check = CheckArms(c.a, c.b);
 }
 
-Status CheckOptions(const Options& options) {
+Status CheckOptions(const CompareOptions& options) {
   if (!(options.noise_percent >= 0 && options.noise_percent < 100)) {
     return InvalidError("--noise: a percentage of 0 to 100");
   }
@@ -183,36 +98,70 @@ Status CheckOptions(const Options& options) {
   return {};
 }
 
-void RememberVoids(const RatesDocument& leg, RatesDocument& arm) {
-  std::vector<std::string> voids = arm.voids;
-  if (arm.axes.empty()) arm = leg;
-  for (const std::string& code : leg.voids) {
-    if (std::find(voids.begin(), voids.end(), code) == voids.end()) voids.push_back(code);
+// Sleeps; false when interrupted.
+bool Nap(double seconds, const Console& console) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    if (console.interrupted()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  std::sort(voids.begin(), voids.end());
-  arm.voids = std::move(voids);
+  return true;
 }
 
-Status RunLegs(const Options& options, Console& console, Comparison& c) {
-  const int turns = static_cast<int>(2 * options.pairs);
-  for (int turn = 0; turn < turns; ++turn) {
-    console.Progress("comparing", static_cast<std::uint64_t>(turn),
-                     static_cast<std::uint64_t>(turns));
-    Leg leg{.arm = ArmOfTurn(turn), .pair = turn / 2, .wall_ns = 0, .rates = {}};
-    const std::string& command = leg.arm == 'a' ? options.a : options.b;
-    VT_ASSIGN_OR_RETURN(const CommandOutput output,
-                        RunShellCommand(command, console.interrupted_flag()));
-    Result<RatesDocument> rates = ParseRates(output.out);
-    if (!rates.ok()) return rates.status().Annotate("command \"" + ValidUtf8(command) + "\"");
-    leg.wall_ns = output.wall_ns;
-    leg.rates = std::move(*rates);
-    RememberVoids(leg.rates, leg.arm == 'a' ? c.a : c.b);
-    c.legs.push_back(std::move(leg));
-    Judge(options, c);
-    if (!options.output.file.empty()) {
-      VT_RETURN_IF_ERROR(WriteWhole(options.output.file, Document(options, c) + "\n"));
+Result<Leg> RunLeg(const CompareOptions& options, Console& console, int turn) {
+  Leg leg{.arm = ArmOfTurn(turn), .pair = turn / 2, .wall_ns = 0, .rates = {}};
+  const std::string& command = leg.arm == 'a' ? options.a : options.b;
+  const HostReading before = ReadHost(options.sysroot);
+  VT_ASSIGN_OR_RETURN(const CommandOutput output,
+                      RunShellCommand(command, console.interrupted_flag()));
+  leg.host = JudgeHost(before, ReadHost(options.sysroot), HostProcessors());
+  leg.wall_ns = output.wall_ns;
+  Result<RatesDocument> rates = ParseRates(output.out);
+  if (!rates.ok()) return rates.status().Annotate("command \"" + ValidUtf8(command) + "\"");
+  leg.rates = std::move(*rates);
+  return leg;
+}
+
+Status Keep(const CompareOptions& options, const Comparison& c) {
+  if (options.output.file.empty()) return {};
+  return WriteWhole(options.output.file, CompareDocument(options, c) + "\n");
+}
+
+// Two legs. With a wait, the pair is measured again until both were quiet or the time is over.
+Status RunPair(const CompareOptions& options, Console& console, int* pair, Comparison& c) {
+  double left_s = static_cast<double>(options.quiet_wait_s);
+  while (true) {
+    if (options.quiet_wait_s > 0) {
+      const QuietGate gate = AwaitQuiet(
+          left_s, HostProcessors(), [&] { return ReadHost(options.sysroot); },
+          [&](double seconds) { return Nap(seconds, console); });
+      left_s -= gate.waited_s;
     }
-    if (turn == 1 && c.axes.empty()) {
+    bool quiet = true;
+    for (int turn = 2 * *pair; turn < 2 * *pair + 2; ++turn) {
+      VT_ASSIGN_OR_RETURN(Leg leg, RunLeg(options, console, turn));
+      quiet = quiet && leg.host.quiet;
+      left_s -= leg.host.wall_s;
+      c.legs.push_back(std::move(leg));
+      Judge(options, c);
+      VT_RETURN_IF_ERROR(Keep(options, c));
+    }
+    ++*pair;
+    if (quiet || left_s <= 0) return {};
+    for (std::size_t i = c.legs.size() - 2; i < c.legs.size(); ++i) c.legs[i].counts = false;
+    Judge(options, c);
+  }
+}
+
+Status RunLegs(const CompareOptions& options, Console& console, Comparison& c) {
+  int pair = 0;
+  for (std::int64_t counted = 0; counted < options.most_pairs; ++counted) {
+    if (counted >= options.pairs && Resolved(c.axes, options.noise())) break;
+    const std::int64_t total = counted < options.pairs ? options.pairs : options.most_pairs;
+    console.Progress("comparing", static_cast<std::uint64_t>(counted),
+                     static_cast<std::uint64_t>(total));
+    VT_RETURN_IF_ERROR(RunPair(options, console, &pair, c));
+    if (c.axes.empty()) {
       return InvalidError(
           "compare: the two commands have no axis in common (A: " + c.a.axes.front().axis +
           ", B: " + c.b.axes.front().axis + "); let both measure the same -p and -n");
@@ -228,7 +177,7 @@ Result<RatesDocument> ReadRecord(const std::string& path, Console& console) {
   return rates;
 }
 
-Status Measure(const Options& options, Console& console, Comparison& c) {
+Status Measure(const CompareOptions& options, Console& console, Comparison& c) {
   if (options.files.empty()) return RunLegs(options, console, c);
   VT_ASSIGN_OR_RETURN(c.a, ReadRecord(options.files[0], console));
   VT_ASSIGN_OR_RETURN(c.b, ReadRecord(options.files[1], console));
@@ -237,20 +186,23 @@ Status Measure(const Options& options, Console& console, Comparison& c) {
   return {};
 }
 
-int ExitOf(const Options& options, const Comparison& c) {
+int ExitOf(const CompareOptions& options, const Comparison& c) {
   if (c.arm_check && !c.arm_check->passed) return 1;
   if (!options.strict) return 0;
   for (const AxisComparison& axis : c.axes) {
     if (axis.verdict == SpeedVerdict::kSlower) return 1;
   }
-  return c.a.voids.empty() && c.b.voids.empty() ? 0 : 1;
+  const bool disturbed = std::any_of(c.legs.begin(), c.legs.end(),
+                                     [](const Leg& leg) { return leg.counts && !leg.host.quiet; });
+  return c.a.voids.empty() && c.b.voids.empty() && !disturbed ? 0 : 1;
 }
 
 }  // namespace
 
 Result<int> BenchCompareCommand(std::span<const std::string_view> args, Console& console) {
-  Options options;
+  CompareOptions options;
   const std::vector<Flag> table = Table(&options);
+  GivenFlags given;
   VT_ASSIGN_OR_RETURN(
       const bool helped,
       ParseBenchFlags(args, table,
@@ -258,8 +210,11 @@ Result<int> BenchCompareCommand(std::span<const std::string_view> args, Console&
                       "       vt-bench compare A.json B.json [flags]\n",
                       "Commands print vt-bench run --json, or llama-bench -o json or jsonl.\n"
                       "Docs: docs/howto/bench.md\n",
-                      console, &options.files));
+                      console, &options.files, &given));
   if (helped) return 0;
+  // Who asks for a number of pairs gets that number.
+  if (given.contains("pairs") && !given.contains("most-pairs")) options.most_pairs = options.pairs;
+  options.most_pairs = std::max(options.most_pairs, options.pairs);
   VT_RETURN_IF_ERROR(CheckOptions(options));
   if (!options.output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(options.output.file));
   Comparison comparison;
@@ -269,12 +224,12 @@ Result<int> BenchCompareCommand(std::span<const std::string_view> args, Console&
   comparison.partial = !status.ok();
   comparison.partial_reason = status.message();
   if (!status.ok() && comparison.legs.empty()) return status;
-  const std::string document = Document(options, comparison) + "\n";
+  const std::string document = CompareDocument(options, comparison) + "\n";
   if (!options.output.file.empty()) {
     VT_RETURN_IF_ERROR(WriteWhole(options.output.file, document));
   }
   VT_RETURN_IF_ERROR(
-      console.Write(options.output.json_wanted() ? document : PeopleTable(comparison)));
+      console.Write(options.output.json_wanted() ? document : CompareTable(comparison)));
   if (!status.ok()) {
     console.Print("vt-bench: error: " + status.message() + "; the record is partial\n");
     return ExitCode(status.code());

@@ -1,5 +1,6 @@
 // vt-bench floor: a record against rates that must be reached.
 #include <cstdio>
+#include <optional>
 
 #include "base/json.h"
 #include "base/whole_file.h"
@@ -15,7 +16,10 @@ std::string Document(const std::vector<FloorAnswer>& answers, const RatesDocumen
   JsonWriter json;
   json.BeginObject().Field("schema", "vt.bench-floor/1");
   WriteTool(json);
-  json.Field("model", rates.model).Field("device", rates.device);
+  const auto told = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  json.Field("model", told(rates.model)).Field("device", told(rates.device));
   json.Key("floors").BeginArray();
   for (const FloorAnswer& answer : answers) {
     json.BeginObject().Field("axis", answer.floor.axis).Field("state", NameOf(answer.state));

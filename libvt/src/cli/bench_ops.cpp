@@ -1,33 +1,25 @@
-// vt-bench ops and vt-bench calibrate: the kernels against the machine, and the machine as a
-// profile.
+// vt-bench ops: each kernel against what this machine can do.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
+#include "base/json.h"
 #include "base/whole_file.h"
-#include "bench/machine_peaks.h"
-#include "bench/op_speed.h"
+#include "bench/bench_record.h"
+#include "bench/roofline.h"
 #include "cli/bench_commands.h"
+#include "cli/bench_device.h"
 #include "cli/version.h"
-#include "device/profile.h"
-#include "ops/matmul_policy.h"
 #include "ops/registry.h"
 
 namespace vt::cli {
 namespace {
 
-struct Target {
-  DeviceInfo device;
-  int threads = 1;
+struct Options {
+  OpSpeedOptions speed;
+  BenchOutput output;
+  std::string device = "cpu", svg;
+  std::int64_t threads = 0, buffer_mib = 0;
 };
-
-Result<Target> FindTarget(const std::string& id, std::int64_t threads) {
-  Target target;
-  VT_ASSIGN_OR_RETURN(target.device, FindDevice(ProbeMachine(), id));
-  const Result<DeviceInfo> cpu = FindDevice(ProbeMachine(), "cpu");
-  target.threads = threads > 0 ? static_cast<int>(threads) : (cpu.ok() ? cpu->cores : 1);
-  return target;
-}
 
 Flag NamesFlag(Flag row, std::vector<std::string>* target) {
   row.repeatable = true;
@@ -39,216 +31,189 @@ Flag NamesFlag(Flag row, std::vector<std::string>* target) {
   return row;
 }
 
-Flag BufferFlag(std::int64_t* mib) {
-  return IntegerFlag(BenchRow("buffer", "MIB", "that memory is read from; 0: 4 x the cache"), mib,
-                     0, 1 << 20);
+std::vector<Flag> Table(Options* o) {
+  std::vector<Flag> t;
+  t.push_back(NamesFlag(BenchRow("op", "NAME", "only this op; may be repeated"), &o->speed.ops));
+  t.push_back(
+      NamesFlag(BenchRow("dtype", "TYPE", "only this type; may be repeated"), &o->speed.types));
+  Flag rows = BenchCountsFlag(BenchRow("rows", "N,N,..", "of activations in matmul"),
+                              &o->speed.rows, 1, 4096);
+  rows.default_text = "1,64";
+  t.push_back(std::move(rows));
+  t.push_back(BenchNameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &o->device));
+  t.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &o->threads, 0, 1024));
+  t.push_back(SwitchFlag(BenchRow("best", "", "only the kernels that would be chosen"),
+                         &o->speed.best_only));
+  t.push_back(BenchBufferFlag(&o->buffer_mib));
+  t.push_back(BenchNameFlag(BenchRow("svg", "FILE", "also the roofline plot"), &o->svg));
+  AddOutputFlags(t, &o->output, "also the record (JSON)");
+  return t;
 }
-std::uint64_t BufferBytes(std::int64_t mib) { return static_cast<std::uint64_t>(mib) << 20; }
 
-Status CheckNames(const OpSpeedOptions& options) {
-  for (const std::string& op : options.ops) {
+Status CheckOptions(const Options& options) {
+  for (const std::string& op : options.speed.ops) {
     const auto& known = OpNames();
     if (std::find(known.begin(), known.end(), op) != known.end()) continue;
     return InvalidError("--op \"" + ValidUtf8(op) + "\": not known; the nearest is " +
                         std::string(NearestName(op, known)));
   }
+  for (const std::string& type : options.speed.types) {
+    if (FindDType(type)) continue;
+    return InvalidError("--dtype \"" + ValidUtf8(type) + "\": no such type (as in q4_k, f16)");
+  }
+  for (const std::string* file : {&options.output.file, &options.svg}) {
+    if (!file->empty()) VT_RETURN_IF_ERROR(CheckWritable(*file));
+  }
   return {};
 }
 
-std::string OpsTable(const std::vector<OpSpeed>& speeds, const MachinePeaks& peaks) {
-  char line[200];
-  std::snprintf(line, sizeof line,
-                "%d threads; memory %.1f GB/s (reads of %.0f MiB), f32 %.1f GFLOP/s\n",
-                peaks.threads, peaks.memory_gb_per_s,
-                static_cast<double>(peaks.memory_bytes) / (1 << 20), peaks.f32_gflops);
-  std::string out = line;
-  std::snprintf(line, sizeof line, "%-22s %-24s %-10s %8s %6s %8s\n", "op", "kernel", "type",
-                "GB/s", "memory", "GFLOP/s");
-  out += line;
-  for (const OpSpeed& speed : speeds) {
-    char flops[32] = "-";
-    if (const auto gflops = speed.gflops()) std::snprintf(flops, sizeof flops, "%.1f", *gflops);
-    std::snprintf(line, sizeof line, "%-22.22s %-24.24s %-10.10s %8.2f %4.0f %% %8s\n",
-                  speed.op.c_str(), speed.kernel.c_str(), speed.type.c_str(), speed.gb_per_s(),
-                  100 * speed.gb_per_s() / peaks.memory_gb_per_s, flops);
+std::string NumberOr(const std::optional<double>& value, const char* format) {
+  if (!value) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, format, *value);
+  return text;
+}
+
+struct Measured {
+  std::optional<MachinePeaks> peaks;  // absent: of another device than the cpu
+  std::vector<OpSpeed> speeds;
+  HostChange host;  // meanwhile
+};
+
+std::string OpsTable(const Measured& measured) {
+  const auto& peaks = measured.peaks;
+  char line[240];
+  std::string out;
+  if (peaks) {
+    std::snprintf(line, sizeof line,
+                  "%d threads; memory %.1f GB/s (reads of %.0f MiB), f32 %.1f GFLOP/s, bytes %s "
+                  "GOP/s\n",
+                  peaks->threads, peaks->memory_gb_per_s,
+                  static_cast<double>(peaks->memory_bytes) / (1 << 20), peaks->f32_gflops,
+                  NumberOr(peaks->int8_gops, "%.1f").c_str());
     out += line;
   }
+  std::snprintf(line, sizeof line, "%-22s %-22s %-8s %5s %8s %8s %6s %8s\n", "op", "kernel", "type",
+                "rows", "GB/s", "GFLOP/s", "FLOP/B", "of roof");
+  out += line;
+  for (const OpSpeed& speed : measured.speeds) {
+    std::string roof = "-";
+    if (peaks) {
+      const Roof of = RoofOf(speed, *peaks);
+      std::snprintf(line, sizeof line, "%.0f %% %c", 100 * of.share, of.by_memory ? 'M' : 'A');
+      roof = line;
+    }
+    std::snprintf(line, sizeof line, "%-22.22s %-22.22s %-8.8s %5s %8.2f %8s %6s %8s\n",
+                  speed.op.c_str(), speed.kernel.c_str(), speed.type.c_str(),
+                  speed.rows ? std::to_string(*speed.rows).c_str() : "-", speed.gb_per_s(),
+                  NumberOr(speed.gflops(), "%.1f").c_str(),
+                  NumberOr(speed.flops_per_byte(), "%.2f").c_str(), roof.c_str());
+    out += line;
+  }
+  out += peaks ? "of roof: what bounds it is M memory (or caches), A arithmetic\n"
+               : "of roof: not measured on this kind of device\n";
+  if (!measured.host.quiet) out += "disturbed: " + measured.host.reason + "\n";
   return out;
 }
 
-std::string OpsDocument(const std::vector<OpSpeed>& speeds, const MachinePeaks& peaks,
-                        const Target& target) {
+void WriteRoof(JsonWriter& json, const OpSpeed& speed, const std::optional<MachinePeaks>& peaks) {
+  json.Key("roof");
+  if (!peaks) {
+    json.Null();
+    return;
+  }
+  const Roof roof = RoofOf(speed, *peaks);
+  json.BeginObject().Field("gb_per_s", roof.gb_per_s).Field("gflops", roof.gflops);
+  json.Field("bound", roof.by_memory ? "memory" : "arithmetic").Field("share", roof.share);
+  json.EndObject();
+}
+
+std::string OpsDocument(const Measured& measured, const BenchTarget& target) {
+  const auto& peaks = measured.peaks;
+  const auto number = [&](double MachinePeaks::*field) {
+    return peaks ? std::optional((*peaks).*field) : std::nullopt;
+  };
   JsonWriter json;
   json.BeginObject().Field("schema", "vt.bench-ops/1");
   WriteTool(json);
   json.Field("device", target.device.id).Field("name", target.device.name);
-  json.Field("threads", peaks.threads).Field("memory_gb_per_s", peaks.memory_gb_per_s);
-  json.Field("memory_buffer_bytes", peaks.memory_bytes);
-  json.Field("f32_gflops", peaks.f32_gflops).Key("kernels").BeginArray();
-  for (const OpSpeed& speed : speeds) {
+  json.Field("threads", target.threads);
+  json.Field("memory_gb_per_s", number(&MachinePeaks::memory_gb_per_s));
+  json.Field("memory_buffer_bytes", peaks ? std::optional(peaks->memory_bytes) : std::nullopt);
+  json.Field("f32_gflops", number(&MachinePeaks::f32_gflops));
+  json.Field("int8_gops", peaks ? peaks->int8_gops : std::nullopt).Key("reads").BeginArray();
+  for (const ReadRate& rate : peaks ? peaks->reads : std::vector<ReadRate>()) {
+    json.BeginObject().Field("bytes", rate.bytes).Field("gb_per_s", rate.gb_per_s).EndObject();
+  }
+  json.EndArray().Key("host");
+  WriteHostChange(json, measured.host);
+  json.Key("kernels").BeginArray();
+  for (const OpSpeed& speed : measured.speeds) {
     json.BeginObject().Field("op", speed.op).Field("kernel", speed.kernel);
     json.Field("tier", speed.tier).Field("type", speed.type);
     json.Field("activations", speed.activations).Field("shape", speed.shape);
     json.Field("bytes", speed.bytes).Field("flops", speed.flops);
     json.Field("calls", speed.calls).Field("median_ns", speed.median_ns);
     json.Field("gb_per_s", speed.gb_per_s()).Field("gflops", speed.gflops());
-    json.Field("share_of_memory", speed.gb_per_s() / peaks.memory_gb_per_s).EndObject();
+    json.Field("flops_per_byte", speed.flops_per_byte());
+    WriteRoof(json, speed, peaks);
+    json.EndObject();
   }
   return json.EndArray().EndObject().Take() + "\n";
 }
 
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
-}
-
-struct MeasuredRate {
-  std::string key;  // of compute_tflops
-  double tflops = 0;
-  std::string what;  // "fused multiply-adds of vectors"
-};
-
-// Products large enough to be bound by arithmetic, with weights of these types.
-Status AddMatmulRates(const Target& target, ThreadPool& pool, std::vector<MeasuredRate>& rates) {
-  constexpr std::int64_t kRows = 1024, kCols = 4096, kBatch = 64;
-  for (const auto& [key, type] : {std::pair("f16", DType::kF16),
-                                  {"bf16", DType::kBF16},
-                                  {"int8", DType::kQ8_0},
-                                  {"int4", DType::kQ4_K}}) {
-    MatmulArgs args;
-    args.w = {.type = type, .rows = kRows, .cols = kCols};
-    args.act = MatmulActType(type, kCols, false, target.device.kind);
-    args.m = kBatch;
-    OpCase one;
-    one.call = args;
-    one.optional = false;
-    const Result<OpSpeed> speed = MeasureCase(target.device, pool, one, 0.3);
-    if (speed.status().code() == Code::kUnsupported) continue;
-    VT_RETURN_IF_ERROR(speed.status());
-    rates.push_back(
-        {key, speed->gflops().value_or(0) * 1e-3, "matmul " + speed->shape + ", " + speed->kernel});
+Status WritePlot(const Options& options, const BenchTarget& target, const Measured& measured) {
+  const std::string svg = RooflineSvg(target.device.name + ", vt " + std::string(ToolVersion()),
+                                      measured.speeds, *measured.peaks);
+  if (svg.empty()) {
+    return InvalidError("--svg: no operations are counted in these ops; choose matmul, attention");
   }
-  return {};
-}
-
-void WriteFact(JsonWriter& json, std::string_view key, double value, const std::string& source) {
-  json.Key(key).BeginObject().Field("value", value).Field("source", source).EndObject();
-}
-
-std::string ProfileDocument(const std::string& name, const Target& target,
-                            const MachinePeaks& peaks, const std::vector<MeasuredRate>& rates) {
-  const std::string by = "measured by vt-bench calibrate " + std::string(ToolVersion()) + ", " +
-                         Today() + ", " + std::to_string(peaks.threads) + " threads: ";
-  const DeviceInfo& device = target.device;
-  JsonWriter json;
-  json.BeginObject().Field("schema", "vt.profile/1").Field("name", name);
-  json.Field("description", device.name + ", as vt-bench calibrate measured it.");
-  json.Key("devices").BeginArray().BeginObject().Field("id", "cpu").Field("kind", "cpu");
-  json.Field("name", device.name).Field("arch", device.arch).Key("features").BeginArray();
-  for (const std::string_view feature : FeatureNames(device.features)) json.Value(feature);
-  json.EndArray().Field("cores", device.cores).Key("memory").BeginObject();
-  if (device.memory_total.bytes) {
-    json.Key("total_bytes").BeginObject().Field("value", *device.memory_total.bytes);
-    json.Field("source", device.memory_total.source).EndObject();
-  }
-  json.EndObject();
-  WriteFact(json, "memory_gb_per_s", peaks.memory_gb_per_s,
-            by + "reads of " + std::to_string(peaks.memory_bytes >> 20) + " MiB");
-  json.Key("compute_tflops").BeginObject();
-  for (const MeasuredRate& rate : rates) WriteFact(json, rate.key, rate.tflops, by + rate.what);
-  json.EndObject();
-  return json.EndObject().EndArray().EndObject().Take() + "\n";
+  return WriteWhole(options.svg, svg);
 }
 
 }  // namespace
 
 Result<int> BenchOpsCommand(std::span<const std::string_view> args, Console& console) {
-  OpSpeedOptions options;
-  BenchOutput output;
-  std::string device = "cpu";
-  std::int64_t threads = 0, buffer_mib = 0;
-  std::vector<Flag> table;
-  table.push_back(NamesFlag(BenchRow("op", "NAME", "only this op; may be repeated"), &options.ops));
-  table.push_back(
-      NamesFlag(BenchRow("dtype", "TYPE", "only this type; may be repeated"), &options.types));
-  table.push_back(BenchNameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &device));
-  table.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &threads, 0, 1024));
-  table.push_back(SwitchFlag(BenchRow("best", "", "only the kernels that would be chosen"),
-                             &options.best_only));
-  table.push_back(BufferFlag(&buffer_mib));
-  AddOutputFlags(table, &output, "also the record (JSON)");
+  Options options;
+  options.speed.rows = {1, 64};
+  const std::vector<Flag> table = Table(&options);
   VT_ASSIGN_OR_RETURN(
       const bool helped,
-      ParseBenchFlags(
-          args, table, "usage: vt-bench ops [flags]\n",
-          "GB/s counts inputs and outputs once each; memory is their share of what reads\n"
-          "of a large buffer reach, and above 100 % what caches hold.\n",
-          console));
+      ParseBenchFlags(args, table, "usage: vt-bench ops [flags]\n",
+                      "GB/s counts inputs and outputs once each. The roof is the lower of the\n"
+                      "arithmetic peak and of the bandwidth of as many bytes, times FLOP/B; both\n"
+                      "are measured first. Docs: docs/howto/bench.md\n",
+                      console));
   if (helped) return 0;
-  VT_RETURN_IF_ERROR(CheckNames(options));
-  VT_ASSIGN_OR_RETURN(const Target target, FindTarget(device, threads));
+  VT_RETURN_IF_ERROR(CheckOptions(options));
+  VT_ASSIGN_OR_RETURN(const BenchTarget target, FindBenchTarget(options.device, options.threads));
+  const bool host = target.device.kind == DeviceKind::kCpu;
+  if (!host && !options.svg.empty()) {
+    return UnsupportedError("--svg: no roof of " + target.device.id +
+                            " is measured, only that of the cpu; leave it out");
+  }
   ThreadPool pool(target.threads);
-  options.cancel = &console.interrupted_flag();
-  options.progress = [&](std::size_t done, std::size_t total) {
+  options.speed.cancel = &console.interrupted_flag();
+  options.speed.progress = [&](std::size_t done, std::size_t total) {
     console.Progress("measuring", done, total);
   };
-  VT_ASSIGN_OR_RETURN(const DeviceInfo cpu, FindDevice(ProbeMachine(), "cpu"));
-  VT_ASSIGN_OR_RETURN(const MachinePeaks peaks,
-                      MeasurePeaks(cpu, pool, BufferBytes(buffer_mib), 3, options.cancel));
-  VT_ASSIGN_OR_RETURN(const std::vector<OpSpeed> speeds, MeasureOps(target.device, pool, options));
+  const HostReading before = ReadHost("");
+  Measured measured;
+  if (host) {
+    VT_ASSIGN_OR_RETURN(measured.peaks,
+                        MeasurePeaks(target.device, pool, BufferBytes(options.buffer_mib), 3,
+                                     options.speed.cancel));
+  }
+  VT_ASSIGN_OR_RETURN(measured.speeds, MeasureOps(target.device, pool, options.speed));
+  measured.host = JudgeHost(before, ReadHost(""), HostProcessors());
   console.ClearProgress();
-  if (speeds.empty()) return InvalidError("ops: no kernel of this device fits the filters");
-  const std::string document = OpsDocument(speeds, peaks, target);
-  if (!output.file.empty()) VT_RETURN_IF_ERROR(WriteWhole(output.file, document));
-  VT_RETURN_IF_ERROR(console.Write(output.json_wanted() ? document : OpsTable(speeds, peaks)));
-  return 0;
-}
-
-Result<int> BenchCalibrateCommand(std::span<const std::string_view> args, Console& console) {
-  BenchOutput output;
-  std::string name = "calibrated";
-  std::int64_t threads = 0, buffer_mib = 0;
-  std::vector<Flag> table;
-  table.push_back(BenchNameFlag(BenchRow("name", "NAME", "of the profile"), &name));
-  table.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &threads, 0, 1024));
-  table.push_back(BufferFlag(&buffer_mib));
-  AddOutputFlags(table, &output, "the profile, instead of stdout");
-  for (Flag& flag : table) {
-    if (flag.name == "json") flag.doc = {};
+  if (measured.speeds.empty()) {
+    return InvalidError("ops: no kernel of this device fits the filters");
   }
-  VT_ASSIGN_OR_RETURN(
-      const bool helped,
-      ParseBenchFlags(
-          args, table, "usage: vt-bench calibrate [-o PROFILE.json] [flags]\n",
-          "Measures the cpu: memory bandwidth, vector arithmetic, products of matrices by\n"
-          "type. Writes a vt.profile/1 document with measured facts.\n",
-          console));
-  if (helped) return 0;
-  VT_ASSIGN_OR_RETURN(const Target target, FindTarget("cpu", threads));
-  ThreadPool pool(target.threads);
-  console.Progress("calibrating", 0, 2);
-  VT_ASSIGN_OR_RETURN(
-      const MachinePeaks peaks,
-      MeasurePeaks(target.device, pool, BufferBytes(buffer_mib), 5, &console.interrupted_flag()));
-  std::vector<MeasuredRate> rates = {
-      {"f32", peaks.f32_gflops * 1e-3, "fused multiply-adds of the widest vectors"}};
-  console.Progress("calibrating", 1, 2);
-  VT_RETURN_IF_ERROR(AddMatmulRates(target, pool, rates));
-  console.ClearProgress();
-  const std::string document = ProfileDocument(name, target, peaks, rates);
-  if (const auto profile = ParseProfile(document); !profile.ok()) {
-    return InternalError("calibrate: wrote a profile that cannot be read: " +
-                         profile.status().message() + " " + profile.status().at());
-  }
-  if (output.file.empty()) {
-    VT_RETURN_IF_ERROR(console.Write(document));
-  } else {
-    VT_RETURN_IF_ERROR(WriteWhole(output.file, document));
-  }
+  const std::string document = OpsDocument(measured, target);
+  if (!options.output.file.empty()) VT_RETURN_IF_ERROR(WriteWhole(options.output.file, document));
+  if (!options.svg.empty()) VT_RETURN_IF_ERROR(WritePlot(options, target, measured));
+  VT_RETURN_IF_ERROR(console.Write(options.output.json_wanted() ? document : OpsTable(measured)));
   return 0;
 }
 

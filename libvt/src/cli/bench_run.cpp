@@ -10,6 +10,7 @@
 #include "bench/bench_export.h"
 #include "bench/bench_page.h"
 #include "cli/bench_commands.h"
+#include "cli/bench_device.h"
 #include "cli/bench_golden.h"
 #include "cli/model_prompts.h"
 #include "cli/version.h"
@@ -35,26 +36,6 @@ Flag Letter(Flag row, char letter) {
   return row;
 }
 
-Flag CountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t lowest,
-                std::int64_t highest) {
-  row.apply = [=](std::string_view text) {
-    std::vector<std::int64_t> counts;
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', at), text.size());
-      VT_ASSIGN_OR_RETURN(const std::int64_t count,
-                          ParseInteger(text.substr(at, comma - at), lowest, highest));
-      if (std::find(counts.begin(), counts.end(), count) != counts.end()) {
-        return InvalidError(std::to_string(count) + " is there twice");
-      }
-      counts.push_back(count);
-      at = comma + 1;
-    }
-    *target = std::move(counts);
-    return Status();
-  };
-  return row;
-}
-
 Flag FormFlag(std::string_view name, Options* o, Form form) {
   Flag row = BenchRow(name, "", "");
   row.apply = [=](std::string_view) {
@@ -77,12 +58,13 @@ std::vector<Flag> Table(Options* o) {
                      'p'));
   t.push_back(Letter(
       IntegerFlag(BenchRow("gen", "N", "tokens to decode; 0: none"), &s.gen, 0, kMostTokens), 'n'));
-  t.push_back(Letter(CountsFlag(BenchRow("depths", "N,N,..", "tokens that stand before, untimed"),
-                                &s.depths, 0, kMostTokens),
-                     'd'));
-  t.push_back(Letter(
-      CountsFlag(BenchRow("batches", "N,N,..", "sequences decoded at once"), &s.batches, 1, 4096),
-      'b'));
+  t.push_back(
+      Letter(BenchCountsFlag(BenchRow("depths", "N,N,..", "tokens that stand before, untimed"),
+                             &s.depths, 0, kMostTokens),
+             'd'));
+  t.push_back(Letter(BenchCountsFlag(BenchRow("batches", "N,N,..", "sequences decoded at once"),
+                                     &s.batches, 1, 4096),
+                     'b'));
   t.push_back(
       Letter(IntegerFlag(BenchRow("reps", "N", "samples of each test, after one for warmth"),
                          &s.repetitions, 1, 10000),
@@ -165,6 +147,7 @@ Status CheckOptions(const Options& options) {
   if (options.output.json && options.form != Form::kAuto) {
     return InvalidError("--json contradicts another form of output; ask for one");
   }
+  VT_RETURN_IF_ERROR(CheckBenchDevice(options.settings.engine.device));
   if (options.settings.engine.exact && options.settings.engine.device != "cpu") {
     return InvalidError("--exact: is of the cpu; leave it or --device out");
   }
@@ -228,7 +211,7 @@ Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& con
     if (options.output.file.empty()) return {};
     return WriteWhole(options.output.file, BenchJson(so_far) + "\n");
   };
-  hooks.on_test = keep;
+  hooks.on_progress = keep;
   const Status status = RunBench(input, hooks, &record);
   console.ClearProgress();
   if (!status.ok() && record.results.empty()) return status;

@@ -189,7 +189,7 @@ Status WriteTensors(JsonWriter& json, const GgufFile& file, const Result<ModelSp
     json.Key("dims").BeginArray();
     for (const std::uint64_t dim : tensor.dims) json.Value(dim);
     json.EndArray().Field("shard", tensor.shard).Field("offset", tensor.offset);
-    json.Field("bytes", tensor.bytes).Key("used");
+    json.Field("bytes", tensor.bytes).Field("gathered", !file.Contiguous(tensor)).Key("used");
     if (spec.ok()) {
       json.Value(!unused.contains(tensor.name));
     } else {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/draft_option.h"
+#include "cli/grammar_option.h"
 #include "cli/kernel_report.h"
 #include "cli/logits_file.h"
 #include "cli/model_prompts.h"
@@ -58,6 +60,7 @@ class GenerateRun {
 
   bool text_mode() const { return !options_.json && !options_.jsonl; }
   bool has_text() const { return model_->tokenizer.has_value(); }
+  ResultForm form() const { return {has_text(), draft_.drafter() != nullptr}; }
 
   RunOptions& options_;
   std::span<const Flag> table_;
@@ -67,10 +70,12 @@ class GenerateRun {
   RunTimes times_;
 
   RunInput input_;
+  std::optional<Grammar> grammar_;
   std::optional<OpenedModel> model_;
   std::vector<GenerationRequest> requests_;
   std::vector<std::size_t> item_of_request_;  // index into input_.items
   std::unique_ptr<Engine> engine_;
+  DraftOption draft_;
   std::optional<LogitsFile> logits_file_;
 
   std::vector<GenerationResult> results_;  // by request
@@ -111,6 +116,9 @@ Status GenerateRun::CheckRequest(const GenerationRequest& request) const {
   if (!request.stop.empty() && !has_text()) {
     return InvalidError("stop texts need a tokenizer: " + model_->no_tokenizer.message());
   }
+  if (request.grammar && !has_text()) {
+    return InvalidError("a grammar needs a tokenizer: " + model_->no_tokenizer.message());
+  }
   return Status();
 }
 
@@ -128,6 +136,7 @@ Status GenerateRun::MakeRequests() {
       request.max_tokens = item.max_tokens;
       request.sampler = item.sampler;
       request.stop = item.stop;
+      request.grammar = grammar_;
       request.logprobs = static_cast<std::size_t>(options_.logprobs);
       request.prompt_logits = !options_.dump_logits.empty();
       request.starts_text = item.text && item.text->empty();
@@ -168,6 +177,11 @@ Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
     engine.logit_rows = std::min<std::int64_t>(
         options_.ubatch, static_cast<std::int64_t>(requests_.front().prompt.size()));
   }
+  if (options_.draft) {  // the newest token of each sequence, and its guesses
+    engine.logit_rows =
+        std::max(engine.logit_rows,
+                 std::min(options_.ubatch, options_.sequences * (1 + options_.draft_max)));
+  }
   engine.kv_type = FindDType(options_.kv_type)->type;
   engine.threads = static_cast<int>(options_.threads);
   engine.exact = options_.exact;
@@ -188,6 +202,7 @@ Status GenerateRun::Load() {
   };
   VT_ASSIGN_OR_RETURN(const EngineOptions engine_options, MakeEngineOptions());
   VT_ASSIGN_OR_RETURN(engine_, Engine::Load(model_->file, *model_->spec, engine_options, control));
+  VT_RETURN_IF_ERROR(draft_.Load(options_, *engine_, control));
   console_.ClearProgress();
   times_.load_ns = NsSince(start);
   if (options_.threads == 0) {
@@ -233,7 +248,7 @@ Status GenerateRun::WriteFinishedLines() {
 Status GenerateRun::OnEnd(std::size_t request, const GenerationResult& result) {
   if (!options_.jsonl) return Status();
   const std::size_t index = item_of_request_[request];
-  finished_lines_[index] = ResultRecord(index, input_.items[index], result, has_text(),
+  finished_lines_[index] = ResultRecord(index, input_.items[index], result, form(),
                                         options_.logprobs > 0 ? &logprobs_[request] : nullptr);
   if (options_.logprobs > 0) logprobs_[request] = {};
   return WriteFinishedLines();
@@ -268,29 +283,38 @@ GenerationHooks GenerateRun::MakeHooks() {
 Status GenerateRun::Generate() {
   if (options_.json) {
     const GenerationRequest* prompt = options_.jsonl ? nullptr : &requests_.front();
-    VT_RETURN_IF_ERROR(console_.WriteLine(
-        StartRecord(options_, table_, *model_, *engine_, prompt, input_.items.size())));
+    VT_RETURN_IF_ERROR(console_.WriteLine(StartRecord(options_, table_, *model_, draft_.model(),
+                                                      *engine_, prompt, input_.items.size())));
   }
   if (options_.jsonl) {
     logprobs_.resize(requests_.size());
     VT_RETURN_IF_ERROR(WriteFinishedLines());
   }
-  VT_ASSIGN_OR_RETURN(results_, vt::Generate(*engine_, has_text() ? &*model_->tokenizer : nullptr,
-                                             requests_, MakeHooks(), &interrupted_));
+  VT_ASSIGN_OR_RETURN(results_,
+                      vt::Generate(*engine_, has_text() ? &*model_->tokenizer : nullptr, requests_,
+                                   MakeHooks(), &interrupted_, draft_.drafter()));
   console_.ClearProgress();
   return Status();
 }
 
 void GenerateRun::ReportToPeople() const {
   if (options_.explain) console_.Print(KernelReport(*engine_, options_));
-  if (options_.measure) console_.Print(MemoryReport(engine_->Memory(), MeasureResidentMemory()));
+  if (options_.explain && draft_.engine()) {
+    console_.Print("draft model's " + KernelReport(*draft_.engine(), options_));
+  }
+  if (options_.measure) {
+    console_.Print(MemoryReport(MemoryOf(*engine_, draft_.engine()), MeasureResidentMemory()));
+  }
   if (options_.quiet) return;
-  std::size_t prompt_tokens = 0, reused = 0, generated = 0;
+  std::size_t prompt_tokens = 0, reused = 0, generated = 0, steps = 0, drafted = 0, accepted = 0;
   std::uint64_t prompt_ns = 0, decode_ns = 0;
   for (const GenerationResult& result : results_) {
     prompt_tokens += result.prompt_tokens;
     reused += result.reused_tokens;
     generated += result.tokens.size();
+    steps += result.steps;
+    drafted += result.drafted;
+    accepted += result.accepted;
     prompt_ns += result.prompt_ns;
     decode_ns += result.decode_ns;
   }
@@ -313,7 +337,24 @@ void GenerateRun::ReportToPeople() const {
                   NameOf(results_.front().stop).data());
   }
   console_.Print(line);
+  if (draft_.drafter()) {
+    std::snprintf(line, sizeof line, "vt-run: drafts: %zu of %zu guesses accepted, %zu steps\n",
+                  accepted, drafted, steps);
+    console_.Print(line);
+  }
+  const auto unfinished =
+      std::count_if(results_.begin(), results_.end(),
+                    [](const GenerationResult& result) { return result.grammar_unfinished; });
+  if (unfinished > 0) {
+    console_.Note(
+        (options_.jsonl ? std::to_string(unfinished) + " answers end" : "the answer ends") +
+        std::string(" before the grammar does; raise --max-tokens or --ctx"));
+  }
   if (const std::string note = ReferenceNote(*engine_); !note.empty()) console_.Note(note);
+  if (!draft_.engine()) return;
+  if (const std::string note = ReferenceNote(*draft_.engine()); !note.empty()) {
+    console_.Note("draft model: " + note);
+  }
 }
 
 // Records of prompts that an interruption kept from ending by themselves.
@@ -334,8 +375,8 @@ Result<int> GenerateRun::Finish() {
     const std::optional<ResidentMemory> resident =
         options_.measure ? std::optional(MeasureResidentMemory()) : std::nullopt;
     VT_RETURN_IF_ERROR(
-        console_.WriteLine(EndRecord(options_.jsonl ? nullptr : &results_.front(), has_text(),
-                                     times_, *engine_, resident ? &*resident : nullptr)));
+        console_.WriteLine(EndRecord(options_.jsonl ? nullptr : &results_.front(), form(), times_,
+                                     *engine_, draft_.engine(), resident ? &*resident : nullptr)));
   }
   ReportToPeople();
   const bool cut_short = std::any_of(results_.begin(), results_.end(), [](const auto& result) {
@@ -361,7 +402,9 @@ int GenerateRun::ReportBadLines() {
 
 Result<int> GenerateRun::Run() {
   VT_ASSIGN_OR_RETURN(input_, ReadRunInput(options_, interrupted_));
+  VT_ASSIGN_OR_RETURN(grammar_, ReadGrammar(options_, interrupted_));
   VT_ASSIGN_OR_RETURN(model_, OpenModel(options_.model, true));
+  VT_ASSIGN_OR_RETURN(draft_, DraftOption::Open(&options_, *model_));
   VT_RETURN_IF_ERROR(ChooseContext());
   VT_RETURN_IF_ERROR(MakeRequests());
   if (!options_.dump_logits.empty()) {

@@ -70,6 +70,10 @@ Status CheckRun::CheckFinished() {
                             std::string(run->model_digest ? "the golden has no header digest"
                                                           : "the run does not name its model"));
   }
+  if (HasCheckpoints(golden_)) {
+    report_.notes.push_back(
+        "the golden's checkpoints were not compared: a finished run has none; check with -m");
+  }
   Result<std::vector<CaseReport>> cases = CheckFinishedRun(golden_, *run, options_.limits, nullptr);
   if (!cases.ok()) return cases.status().Annotate(name);
   report_.cases = std::move(*cases);
@@ -102,11 +106,15 @@ Status CheckRun::CheckModel() {
   VT_ASSIGN_OR_RETURN(EngineOptions engine_options,
                       GoldenEngineOptions(options_.run, *model.spec, context_.interrupted));
   engine_options = EngineOptionsFor(golden_, std::move(engine_options));
-  VT_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
-                      LoadGoldenEngine(model, engine_options, context_));
+  const std::unique_ptr<CheckpointRecorder> checkpoints = RecorderFor(golden_, *model.spec);
+  EngineOptions watched = engine_options;
+  if (checkpoints) watched.on_op = checkpoints->Hook();
+  VT_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, LoadGoldenEngine(model, watched, context_));
   report_.settings_json = EngineSettingsJson(*engine);
-  VT_ASSIGN_OR_RETURN(report_.cases, CheckCases(golden_, *engine, TokenizerOf(model),
-                                                options_.limits, WatchOf(context_, "checking")));
+  CheckWatch watch = WatchOf(context_, "checking");
+  watch.checkpoints = checkpoints.get();
+  VT_ASSIGN_OR_RETURN(report_.cases,
+                      CheckCases(golden_, *engine, TokenizerOf(model), options_.limits, watch));
   engine.reset();
   if (golden_.cases.empty()) return {};
   if (options_.locate) VT_RETURN_IF_ERROR(FindDifference(model, engine_options));
@@ -117,15 +125,27 @@ Status CheckRun::CheckModel() {
 // The first case that is not the same, else the first, up to where its texts part.
 Status CheckRun::FindDifference(const OpenedModel& model, EngineOptions ours) {
   VT_ASSIGN_OR_RETURN(const RunOptions other_run, ParseAgainst(options_.against, options_.run));
+  std::optional<OpenedModel> opened;
+  if (other_run.model != options_.run.model) {
+    Result<OpenedModel> other = OpenModel(other_run.model, true);
+    if (!other.ok()) return other.status().Annotate("--against");
+    opened = std::move(*other);
+    if (opened->spec->vocab < model.spec->vocab) {
+      return InvalidError("--against: " + ValidUtf8(other_run.model) + " has a vocabulary of " +
+                          std::to_string(opened->spec->vocab) + " tokens, the model checked " +
+                          std::to_string(model.spec->vocab));
+    }
+  }
+  const OpenedModel& other_model = opened ? *opened : model;
   VT_ASSIGN_OR_RETURN(EngineOptions against,
-                      GoldenEngineOptions(other_run, *model.spec, context_.interrupted));
+                      GoldenEngineOptions(other_run, *other_model.spec, context_.interrupted));
   against.context = std::max(against.context, ours.context);
   OpRecorder our_recorder;
   OpRecorder other_recorder;
   ours.on_op = our_recorder.Hook();
   against.on_op = other_recorder.Hook();
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> a, LoadGoldenEngine(model, ours, context_));
-  Result<std::unique_ptr<Engine>> b = LoadGoldenEngine(model, against, context_);
+  Result<std::unique_ptr<Engine>> b = LoadGoldenEngine(other_model, against, context_);
   if (!b.ok()) return b.status().Annotate("--against");
   std::size_t chosen = 0;
   for (std::size_t i = 0; i < report_.cases.size(); ++i) {
@@ -140,9 +160,10 @@ Status CheckRun::FindDifference(const OpenedModel& model, EngineOptions ours) {
       parts.empty() ? std::max<std::size_t>(one.generated.size(), 1) - 1 : parts.front().index;
   tokens.insert(tokens.end(), one.generated.begin(),
                 one.generated.begin() + static_cast<std::ptrdiff_t>(answer));
-  VT_ASSIGN_OR_RETURN(LocateReport found,
-                      Locate({a.get(), &our_recorder}, {b->get(), &other_recorder}, one.name,
-                             tokens, options_.tolerance, WatchOf(context_, "locating")));
+  VT_ASSIGN_OR_RETURN(
+      LocateReport found,
+      Locate({a.get(), &our_recorder, &model.file}, {b->get(), &other_recorder, &other_model.file},
+             one.name, tokens, options_.tolerance, WatchOf(context_, "locating")));
   found.against = options_.against;
   JsonWriter json;
   WriteLocate(found, json);

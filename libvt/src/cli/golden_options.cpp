@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "cli/text_layout.h"
 
@@ -64,12 +65,13 @@ Flag NumberFlag(Flag row, double* target) {
 
 Flag LimitsFlag(Flag row, CheckLimits* limits) {
   row.repeatable = true;
-  row.default_text = "kl=1e-4,logprob=.1,margin=.05,nmse=1e-5";
+  row.default_text = "kl=1e-4,logprob=.1,margin=.05,nmse=1e-5,layer=.05";
   row.apply = [=](std::string_view text) {
     const std::pair<std::string_view, double*> known[] = {{"kl", &limits->kl},
                                                           {"logprob", &limits->logprob},
                                                           {"margin", &limits->margin},
-                                                          {"nmse", &limits->nmse}};
+                                                          {"nmse", &limits->nmse},
+                                                          {"layer", &limits->layer}};
     while (!text.empty()) {
       const std::string_view item = text.substr(0, text.find(','));
       text.remove_prefix(std::min(item.size() + 1, text.size()));
@@ -79,12 +81,36 @@ Flag LimitsFlag(Flag row, CheckLimits* limits) {
       });
       if (found == std::end(known) || equals == std::string_view::npos) {
         return InvalidError("\"" + ValidUtf8(item) +
-                            "\" is not NAME=VALUE of kl, logprob, margin, nmse");
+                            "\" is not NAME=VALUE of kl, logprob, margin, nmse, layer");
       }
       VT_ASSIGN_OR_RETURN(const float value, ParseReal(item.substr(equals + 1)));
       if (value < 0) return InvalidError("\"" + ValidUtf8(item) + "\" is negative");
       *found->second = std::strtod(std::string(item.substr(equals + 1)).c_str(), nullptr);
     }
+    return Status();
+  };
+  return row;
+}
+
+// "L0,L5" or "0,5" or "all".
+Flag CheckpointsFlag(Flag row, GoldenOptions* o) {
+  row.apply = [=](std::string_view text) {
+    o->checkpoints = true;
+    o->checkpoint_layers.clear();
+    if (text == "all") return Status();
+    do {
+      std::string_view item = text.substr(0, text.find(','));
+      text.remove_prefix(std::min(item.size() + 1, text.size()));
+      if (item.starts_with('L')) item.remove_prefix(1);
+      int layer = -1;
+      const auto end = std::from_chars(item.data(), item.data() + item.size(), layer);
+      if (end.ec != std::errc() || end.ptr != item.data() + item.size() || layer < 0) {
+        return InvalidError("\"" + ValidUtf8(item) +
+                            "\" is no layer (allowed: all, or a list such "
+                            "as L0,L5)");
+      }
+      o->checkpoint_layers.push_back(layer);
+    } while (!text.empty());
     return Status();
   };
   return row;
@@ -128,6 +154,8 @@ void AddRecordFlags(std::vector<Flag>& t, GoldenOptions* o) {
                                       &o->run.max_tokens, 0, 1 << 20)));
   t.push_back(
       IntegerFlag(Row("top", "K", "logits kept of each position; 0: all"), &o->top_k, 0, 1 << 20));
+  t.push_back(CheckpointsFlag(
+      Row("checkpoints", "LAYERS", "all, or L0,L5: keeps what they leave, in short"), o));
 }
 
 void AddCheckFlags(std::vector<Flag>& t, GoldenOptions* o) {
@@ -144,8 +172,8 @@ void AddCheckFlags(std::vector<Flag>& t, GoldenOptions* o) {
   t.push_back(SwitchFlag(Row("allow-skip", "", "exit 77, not 3, when there is no model file"),
                          &o->allow_skip));
   t.push_back(SwitchFlag(Row("locate", "", "first op that differs under --against"), &o->locate));
-  t.push_back(FileFlag(Row("against", "FLAGS", "such as \"isa=scalar\" or \"exact threads=1\""),
-                       &o->against));
+  t.push_back(FileFlag(
+      Row("against", "FLAGS", "such as \"isa=scalar\", \"exact\", \"model=X.gguf\""), &o->against));
   t.push_back(NumberFlag(Row("tolerance", "X", "of --locate, relative"), &o->tolerance));
   t.push_back(SwitchFlag(Row("invariance", "", "also over threads, chunks, batch, prefix reuse"),
                          &o->invariance));
@@ -377,7 +405,8 @@ Result<RunOptions> ParseAgainst(std::string_view text, const RunOptions& base) {
     }
   }
   if (words.empty()) return InvalidError("--against: names no flag");
-  const std::vector<Flag> table = GoldenEngineFlags(&other);
+  std::vector<Flag> table = GoldenEngineFlags(&other);
+  table.push_back(FileFlag(Row("model", "FILE", "another model"), &other.model));
   const std::vector<std::string_view> views(words.begin(), words.end());
   // Kernels given for both would contradict each other: the second set is its own.
   if (std::any_of(words.begin(), words.end(),

@@ -31,6 +31,9 @@ struct GoldenOptions {
   std::vector<std::string> files;  // arguments that are no flags: diff A B, check's run, import
   std::string out = "-";           // record, import
   std::int64_t top_k = 40;         // record: logits kept of a row; 0: all
+  // record: layers to keep checkpoints of; empty: all of them where `checkpoints` is set.
+  std::vector<int> checkpoint_layers;
+  bool checkpoints = false;
 
   CheckLimits limits;
   bool any_digest = false;
@@ -68,8 +71,8 @@ Status ParseGoldenArgs(std::span<const std::string_view> args, GoldenOptions* op
 // terminal.
 bool GoldenJsonWanted(const GoldenOptions& options);
 
-// "device=sim:0 kernel=matmul=cpu.scalar.f32 exact": flags of an engine without their dashes,
-// separated by blanks or commas, on top of `base`.
+// "device=sim:0 kernel=matmul=cpu.scalar.f32 exact": flags of an engine, or another model
+// ("model=good.gguf"), without their dashes, separated by blanks or commas, on top of `base`.
 Result<RunOptions> ParseAgainst(std::string_view text, const RunOptions& base);
 
 // The help of the subcommand, at most 24 lines.

@@ -51,6 +51,19 @@ Result<RecordPrompt> MakePrompt(const PromptItem& item, const PromptMaker& maker
   return prompt;
 }
 
+// Null when none are asked for.
+Result<std::unique_ptr<CheckpointRecorder>> CheckpointsFor(const GoldenOptions& options,
+                                                           const ModelSpec& spec) {
+  if (!options.checkpoints) return std::unique_ptr<CheckpointRecorder>();
+  const auto count = static_cast<int>(spec.layers.size());
+  for (const int layer : options.checkpoint_layers) {
+    if (layer < count) continue;
+    return InvalidError("--checkpoints: the model has no layer " + std::to_string(layer) +
+                        " (allowed: 0 to " + std::to_string(count - 1) + ")");
+  }
+  return std::make_unique<CheckpointRecorder>(options.checkpoint_layers, spec.width);
+}
+
 }  // namespace
 
 Result<int> RunGoldenRecord(GoldenContext& context) {
@@ -80,9 +93,13 @@ Result<int> RunGoldenRecord(GoldenContext& context) {
     }
     prompts.push_back(std::move(*prompt));
   }
+  VT_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointRecorder> checkpoints,
+                      CheckpointsFor(options, *model.spec));
+  if (checkpoints) engine_options.on_op = checkpoints->Hook();
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine,
                       LoadGoldenEngine(model, engine_options, context));
   RecordOptions record;
+  record.checkpoints = checkpoints.get();
   record.top_k = static_cast<std::size_t>(options.top_k);
   if (model.tokenizer) {
     for (const auto& end : model.tokenizer->facts().end_tokens) record.end_tokens.push_back(end.id);

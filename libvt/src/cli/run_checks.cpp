@@ -79,6 +79,9 @@ Status CheckNeeds(const RunOptions& o) {
       {"dump-logits", !o.jsonl, "takes one prompt, not --jsonl"},
       {"sim", o.device.starts_with("sim"), "has an effect only with --device sim:0"},
       {"isa", o.device == "cpu", "has an effect only on device cpu"},
+      {"grammar", !o.json_schema, "cannot be put together with --json-schema; give one of them"},
+      {"draft-max", o.draft.has_value(), "has an effect only with --draft"},
+      {"draft-match", o.looks_up(), "has an effect only with --draft prompt-lookup"},
       {"logprobs", o.json || o.jsonl, "has an effect only with --json or --jsonl"},
   };
   for (const Need& need : needs) {

@@ -242,6 +242,12 @@ void AddSamplingFlags(std::vector<Flag>& t, RunOptions* o) {
     json.EndArray();
   };
   t.push_back(std::move(stop));
+  t.push_back(OptionalTextFlag(
+      row("grammar", "FILE", "the answer follows a GBNF grammar: a file, or its text"),
+      &o->grammar));
+  t.push_back(OptionalTextFlag(
+      row("json-schema", "FILE", "the answer is JSON that fits a schema: a file, or its text"),
+      &o->json_schema));
 }
 
 void AddOutputFlags(std::vector<Flag>& t, RunOptions* o) {
@@ -311,6 +317,23 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   t.push_back(
       ChoiceFlag(row("isa", "ISA", "scalar, avx2, avx512 or avx512vnni at most", "all there is"),
                  &o->isa, {"scalar", "avx2", "avx512", "avx512vnni"}));
+  t.push_back(OptionalTextFlag(
+      row("draft", "WHAT", "guess tokens and check them together: prompt-lookup, or a model file"),
+      &o->draft));
+  constexpr std::int64_t kMostGuesses = 64;
+  Flag draft_max =
+      IntegerFlag(row("draft-max", "N", "most guesses of a step", "prompt-lookup: 8, a model: 4"),
+                  &o->draft_max, 1, kMostGuesses);
+  draft_max.show = [o](JsonWriter& json) {
+    if (o->draft_max == 0) {
+      json.Null();
+    } else {
+      json.Value(o->draft_max);
+    }
+  };
+  t.push_back(std::move(draft_max));
+  t.push_back(IntegerFlag(row("draft-match", "N", "tokens alike before a lookup guesses"),
+                          &o->draft_match, 1, 32));
   Flag kernel = row("kernel", "OP=NAME", "force the kernel of an op; may be repeated");
   kernel.repeatable = true;
   kernel.apply = [o](std::string_view text) {

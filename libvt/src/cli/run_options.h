@@ -30,6 +30,8 @@ enum RunMode : unsigned {
   kVersion = 1u << 6,
 };
 
+inline constexpr std::string_view kPromptLookup = "prompt-lookup";  // a value of --draft
+
 struct RunOptions {
   RunMode mode = kGenerate;
 
@@ -53,6 +55,8 @@ struct RunOptions {
   std::int64_t max_tokens = 128;  // -1: until the context is full
   SamplerOptions sampler;
   std::vector<std::string> stop;
+  std::optional<std::string> grammar;      // a file's name, or the grammar itself
+  std::optional<std::string> json_schema;  // the same
 
   std::string device = "cpu";
   std::string sim_file;      // vt.profile/1 of sim:0
@@ -67,6 +71,9 @@ struct RunOptions {
   std::string tier = "reference";
   std::string isa;                             // empty: all the machine has
   std::map<std::string, std::string> kernels;  // op -> kernel
+  std::optional<std::string> draft;            // kPromptLookup or a model file
+  std::int64_t draft_max = 0;                  // 0: chosen by the kind of draft
+  std::int64_t draft_match = 2;                // of a lookup
 
   bool json = false;
   bool jsonl = false;
@@ -84,6 +91,7 @@ struct RunOptions {
 
   // The prompt goes through a chat template, or (--jsonl) may do so.
   bool may_chat() const { return chat || !messages_file.empty() || jsonl; }
+  bool looks_up() const { return draft == kPromptLookup; }
 };
 
 // The table of all flags, bound to `options`, which must outlive it.

@@ -13,8 +13,10 @@
 namespace vt::cli {
 namespace {
 
-void WriteModel(JsonWriter& json, const OpenedModel& model) {
-  json.Key("model").BeginObject();
+constexpr std::string_view kDraft = "draft.";  // begins what is of the draft model
+
+void WriteModel(JsonWriter& json, std::string_view key, const OpenedModel& model) {
+  json.Key(key).BeginObject();
   json.Field("file", model.file.shards().front().path).Field("digest", model.file.HeaderDigest());
   json.Field("architecture", model.spec->architecture).Key("name");
   if (model.spec->name.empty()) {
@@ -77,9 +79,9 @@ void WriteLogprobs(JsonWriter& json, const GeneratedToken& token) {
 }
 
 // text, ids, stop and the counts: what an end record and a result record share.
-void WriteResult(JsonWriter& json, const GenerationResult& result, bool has_text) {
+void WriteResult(JsonWriter& json, const GenerationResult& result, const ResultForm& form) {
   json.Key("text");
-  if (has_text) {
+  if (form.has_text) {
     json.Value(result.text);
   } else {
     json.Null();
@@ -95,11 +97,18 @@ void WriteResult(JsonWriter& json, const GenerationResult& result, bool has_text
   json.Field("prompt_token_count", result.prompt_tokens);
   json.Field("reused_token_count", result.reused_tokens);
   json.Field("token_count", result.tokens.size());
+  json.Key("speculation");
+  if (form.drafts) {
+    json.BeginObject().Field("step_count", result.steps).Field("drafted_count", result.drafted);
+    json.Field("accepted_count", result.accepted).EndObject();
+  } else {
+    json.Null();
+  }
 }
 
 void WriteNoResult(JsonWriter& json) {
-  for (const std::string_view key :
-       {"text", "ids", "stop", "prompt_token_count", "reused_token_count", "token_count"}) {
+  for (const std::string_view key : {"text", "ids", "stop", "prompt_token_count",
+                                     "reused_token_count", "token_count", "speculation"}) {
     json.Key(key).Null();
   }
 }
@@ -110,6 +119,18 @@ void WriteRates(JsonWriter& json, const GenerationResult& result) {
   json.Field("prompt_ns", result.prompt_ns).Field("decode_ns", result.decode_ns);
   json.Field("prompt_tok_per_s", Rate(computed, result.prompt_ns));
   json.Field("decode_tok_per_s", Rate(after_first, result.decode_ns));
+}
+
+// Returns how many launches were of the reference tier.
+std::uint64_t WriteLaunches(JsonWriter& json, const Engine& engine, std::string_view prefix) {
+  std::uint64_t reference = 0;
+  for (const KernelLaunches& row : engine.Launches()) {
+    if (row.tier == "reference") reference += row.launches;
+    json.BeginObject().Field("op", std::string(prefix) + row.op).Field("device", row.device);
+    json.Field("kernel", row.kernel).Field("tier", row.tier);
+    json.Field("launches", row.launches).EndObject();
+  }
+  return reference;
 }
 
 void WriteLineHead(JsonWriter& json, std::size_t index, const PromptItem& item) {
@@ -143,17 +164,24 @@ ResidentMemory MeasureResidentMemory() {
 }
 
 std::string StartRecord(const RunOptions& options, std::span<const Flag> table,
-                        const OpenedModel& model, const Engine& engine,
-                        const GenerationRequest* prompt, std::size_t prompts) {
+                        const OpenedModel& model, const OpenedModel* draft_model,
+                        const Engine& engine, const GenerationRequest* prompt,
+                        std::size_t prompts) {
   JsonWriter json;
   json.BeginObject().Field("type", "start").Field("schema", "vt.run/1");
   WriteTool(json);
-  WriteModel(json, model);
+  WriteModel(json, "model", model);
+  if (draft_model) {
+    WriteModel(json, "draft_model", *draft_model);
+  } else {
+    json.Key("draft_model").Null();
+  }
   WriteDevice(json, engine.device());
   WriteSettings(json, options, table);
   json.Key("samplers");
   if (prompt) {
     json.BeginArray();
+    if (prompt->grammar) json.Value("grammar");
     for (const std::string& sampler : ActiveSamplers(prompt->sampler)) json.Value(sampler);
     json.EndArray();
   } else {
@@ -193,12 +221,22 @@ std::string TokenRecord(std::size_t index, const GeneratedToken& token, bool has
   return json.EndObject().Take();
 }
 
-std::string EndRecord(const GenerationResult* result, bool has_text, const RunTimes& times,
-                      const Engine& engine, const ResidentMemory* resident) {
+std::vector<MemoryRow> MemoryOf(const Engine& engine, const Engine* draft) {
+  std::vector<MemoryRow> rows = engine.Memory();
+  if (!draft) return rows;
+  for (MemoryRow row : draft->Memory()) {
+    row.row.insert(0, kDraft);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string EndRecord(const GenerationResult* result, const ResultForm& form, const RunTimes& times,
+                      const Engine& engine, const Engine* draft, const ResidentMemory* resident) {
   JsonWriter json;
   json.BeginObject().Field("type", "end");
   if (result) {
-    WriteResult(json, *result, has_text);
+    WriteResult(json, *result, form);
   } else {
     WriteNoResult(json);
   }
@@ -213,7 +251,7 @@ std::string EndRecord(const GenerationResult* result, bool has_text, const RunTi
     }
   }
   json.EndObject().Key("memory").BeginArray();
-  for (const MemoryRow& row : engine.Memory()) {
+  for (const MemoryRow& row : MemoryOf(engine, draft)) {
     json.BeginObject().Field("device", row.device).Field("row", row.row);
     json.Field("predicted_bytes", row.predicted_bytes);
     json.Field("allocated_bytes", row.allocated_bytes).EndObject();
@@ -226,23 +264,18 @@ std::string EndRecord(const GenerationResult* result, bool has_text, const RunTi
   } else {
     json.Null();
   }
-  std::uint64_t reference_launches = 0;
   json.Key("launches").BeginArray();
-  for (const KernelLaunches& row : engine.Launches()) {
-    if (row.tier == "reference") reference_launches += row.launches;
-    json.BeginObject().Field("op", row.op).Field("device", row.device);
-    json.Field("kernel", row.kernel).Field("tier", row.tier);
-    json.Field("launches", row.launches).EndObject();
-  }
+  std::uint64_t reference_launches = WriteLaunches(json, engine, {});
+  if (draft) reference_launches += WriteLaunches(json, *draft, kDraft);
   json.EndArray().Field("reference_launches", reference_launches);
   return json.EndObject().Take();
 }
 
 std::string ResultRecord(std::size_t index, const PromptItem& item, const GenerationResult& result,
-                         bool has_text, const std::vector<GeneratedToken>* logprobs) {
+                         const ResultForm& form, const std::vector<GeneratedToken>* logprobs) {
   JsonWriter json;
   WriteLineHead(json, index, item);
-  WriteResult(json, result, has_text);
+  WriteResult(json, result, form);
   json.Key("timings").BeginObject();
   WriteRates(json, result);
   json.EndObject().Key("logprobs");

@@ -23,10 +23,10 @@ struct ResidentMemory {
 };
 ResidentMemory MeasureResidentMemory();
 
-// `prompt` is null with --jsonl.
+// `draft_model` is null without one, `prompt` with --jsonl.
 std::string StartRecord(const RunOptions& options, std::span<const Flag> table,
-                        const OpenedModel& model, const Engine& engine,
-                        const GenerationRequest* prompt, std::size_t prompts);
+                        const OpenedModel& model, const OpenedModel* draft_model,
+                        const Engine& engine, const GenerationRequest* prompt, std::size_t prompts);
 
 std::string TokenRecord(std::size_t index, const GeneratedToken& token, bool has_text,
                         bool has_logprobs);
@@ -35,13 +35,21 @@ struct RunTimes {
   std::uint64_t load_ns = 0;
   std::uint64_t total_ns = 0;  // from the start of the program
 };
-// `result` is null with --jsonl; `resident` where it was not asked for.
-std::string EndRecord(const GenerationResult* result, bool has_text, const RunTimes& times,
-                      const Engine& engine, const ResidentMemory* resident);
+// What a result's record can tell.
+struct ResultForm {
+  bool has_text = true;  // there is a tokenizer
+  bool drafts = false;   // there is a drafter
+};
+// `result` is null with --jsonl; `draft`, the draft model's engine, without one; `resident` where
+// it was not asked for.
+std::string EndRecord(const GenerationResult* result, const ResultForm& form, const RunTimes& times,
+                      const Engine& engine, const Engine* draft, const ResidentMemory* resident);
+// The memory of both engines; rows of the second one begin with "draft.".
+std::vector<MemoryRow> MemoryOf(const Engine& engine, const Engine* draft);
 
 // The line of a --jsonl prompt; `logprobs` of its tokens, null when not asked for.
 std::string ResultRecord(std::size_t index, const PromptItem& item, const GenerationResult& result,
-                         bool has_text, const std::vector<GeneratedToken>* logprobs);
+                         const ResultForm& form, const std::vector<GeneratedToken>* logprobs);
 std::string ErrorResultRecord(std::size_t index, const PromptItem& item);
 
 // Tokens a second, nothing where no time was measured.

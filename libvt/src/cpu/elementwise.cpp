@@ -48,6 +48,15 @@ int AttentionParts(const AttentionArgs& args) {
   return Parts(args.rows * args.heads, values / 4);
 }
 
+int IndexSelectParts(const IndexSelectArgs& args) {
+  std::int64_t scored = 0;
+  for (std::int64_t r = 0; r < args.rows; ++r) {
+    const std::int64_t visible = args.row[r].last - args.row[r].first + 1;
+    if (visible > args.top) scored += visible;
+  }
+  return Parts(args.rows, scored * args.heads * args.dim / 4);
+}
+
 template <class Args>
 void AddCpuRow(Registry& registry, const CpuRow& row, void (*run)(const Args&, Part),
                int (*parts)(const Args&)) {
@@ -71,6 +80,9 @@ void RegisterCpuElementwise(Registry& registry) {
   AddCpuRow(registry, kScalarF32Row, AttentionScalar, AttentionParts);
   AddCpuRow(registry, kAvx2F32Row, AttentionAvx2, AttentionParts);
   AddCpuRow(registry, kAvx512F32Row, AttentionAvx512, AttentionParts);
+  AddCpuRow(registry, kScalarF32Row, IndexSelectScalar, IndexSelectParts);
+  AddCpuRow(registry, kAvx2F32Row, IndexSelectAvx2, IndexSelectParts);
+  AddCpuRow(registry, kAvx512F32Row, IndexSelectAvx512, IndexSelectParts);
   // The sines come from the C library in double: the same code serves both tiers.
   for (const CpuRow& row : {CpuRow{"cpu.scalar.f64", Tier::kReference, 0, 0},
                             CpuRow{"cpu.generic.f64", Tier::kNative, 10, 0}}) {

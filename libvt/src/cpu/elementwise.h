@@ -22,4 +22,8 @@ void AttentionScalar(const AttentionArgs& args, Part part);
 void AttentionAvx2(const AttentionArgs& args, Part part);
 void AttentionAvx512(const AttentionArgs& args, Part part);
 
+void IndexSelectScalar(const IndexSelectArgs& args, Part part);
+void IndexSelectAvx2(const IndexSelectArgs& args, Part part);
+void IndexSelectAvx512(const IndexSelectArgs& args, Part part);
+
 }  // namespace vt

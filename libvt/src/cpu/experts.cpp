@@ -6,11 +6,26 @@
 namespace vt {
 namespace {
 
+ShapeCheck CheckExpertRows(const ExpertMatmulArgs& args) {
+  const std::int64_t rows = args.experts > 0 ? args.w.rows / args.experts : 0;
+  return ShapeCheck()
+      .AtLeast("first", args.first, 0)
+      .AtLeast("n", args.n, 0)
+      .True(args.n > 0 || args.first == 0,
+            [&] {
+              return "first (" + std::to_string(args.first) + ") must be 0 where n is 0, all rows";
+            })
+      .AtMost("n", args.n, "rows of an expert from first on", rows - args.first);
+}
+
 ShapeCheck CheckExperts(const ExpertMatmulArgs& args) {
   return ShapeCheck()
       .AtLeast("rows", args.rows, 0)
       .AtLeast("experts", args.experts, 1)
-      .Multiple("rows of the weight", args.w.rows, args.experts, "experts");
+      .Multiple("rows of the weight", args.w.rows, args.experts, "experts")
+      .And(CheckExpertRows(args))
+      .AtLeast("x_repeat", args.x_repeat, 1)
+      .Multiple("rows", args.rows, args.x_repeat, "x_repeat");
 }
 
 Support SupportsF32(const ExpertMatmulArgs& args) {
@@ -27,19 +42,22 @@ Support SupportsQ15(const ExpertMatmulArgs& args) {
       .And(CheckExperts(args));
 }
 
-// The matmul of rows [begin, end), which share an expert.
+// The matmul of rows [begin, end), which share an expert and, where there are several, have a row
+// of x each.
 MatmulArgs ProductOf(const ExpertMatmulArgs& args, std::int64_t row_bytes, std::int64_t begin,
                      std::int64_t end) {
-  const std::int64_t n = args.w.rows / args.experts;
-  const std::int64_t first = args.ids[begin] * n;
+  const std::int64_t n = ExpertOutputs(args);
+  const std::int64_t first = args.ids[begin] * (args.w.rows / args.experts) + args.first;
+  const std::int64_t x_row = begin / args.x_repeat;
   MatmulArgs one{.w = args.w, .act = args.act, .m = end - begin, .out = args.out + begin * n};
   one.w.rows = n;
   one.w.data = static_cast<const std::uint8_t*>(args.w.data) + first * row_bytes;
+  if (args.bias) one.bias = args.bias + first;
   if (args.w.row_scales) one.w.row_scales = args.w.row_scales + first;
   if (args.act == ActType::kF32) {
-    one.x = args.x + begin * args.w.cols;
+    one.x = args.x + x_row * args.w.cols;
   } else {
-    const std::int64_t group = begin * (args.w.cols / kQ15Group);
+    const std::int64_t group = x_row * (args.w.cols / kQ15Group);
     one.q = {.high = args.q.high + group * kQ15Group,
              .low = args.q.low + group * kQ15Group,
              .scales = args.q.scales + group,
@@ -50,19 +68,21 @@ MatmulArgs ProductOf(const ExpertMatmulArgs& args, std::int64_t row_bytes, std::
 
 template <MatmulFn kMatmul>
 void Run(const ExpertMatmulArgs& args, Part part) {
-  const Range share = Share(args.w.rows / args.experts, part, kRowGrain);
+  const Range share = Share(ExpertOutputs(args), part, kRowGrain);
   if (share.begin >= share.end) return;
   const MatmulShare rows = ShareOf(args.w, share);
   for (std::int64_t r = 0; r < args.rows;) {
     std::int64_t end = r + 1;
-    while (end < args.rows && args.ids[end] == args.ids[r]) ++end;
+    if (args.x_repeat == 1) {
+      while (end < args.rows && args.ids[end] == args.ids[r]) ++end;
+    }
     kMatmul(ProductOf(args, rows.row_bytes, r, end), rows);
     r = end;
   }
 }
 
 int Parts(const ExpertMatmulArgs& args) {
-  const std::int64_t n = args.w.rows / args.experts;
+  const std::int64_t n = ExpertOutputs(args);
   return ProductParts(n, n * args.w.cols * args.rows);
 }
 

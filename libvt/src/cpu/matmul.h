@@ -25,6 +25,10 @@ struct MatmulShare {
   Range rows;
   std::int64_t row_bytes = 0;     // of w
   DequantizeFn decode = nullptr;  // of w's type
+  // With f32 activations: floats from a row of x, and of out, to the next; 0 stands for the row
+  // itself.
+  std::int64_t x_stride = 0;
+  std::int64_t out_stride = 0;
 };
 
 using EmbedFn = void (*)(const EmbedArgs&, const MatmulShare&);

@@ -9,6 +9,7 @@ void RegisterCpuKernels(Registry& registry) {
   RegisterCpuMatmul(registry);
   RegisterCpuFp8(registry);
   RegisterCpuExperts(registry);
+  RegisterCpuHeadMatmul(registry);
 }
 
 }  // namespace vt

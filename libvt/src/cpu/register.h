@@ -13,5 +13,6 @@ void RegisterCpuElementwise(Registry& registry);  // norms, rope, attention, act
 void RegisterCpuMatmul(Registry& registry);       // embed, quantize, matmul
 void RegisterCpuFp8(Registry& registry);          // dequant_fp8_channel, matmul_fp8_channel
 void RegisterCpuExperts(Registry& registry);      // expert_matmul
+void RegisterCpuHeadMatmul(Registry& registry);   // head_matmul
 
 }  // namespace vt

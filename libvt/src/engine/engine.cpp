@@ -8,6 +8,7 @@
 #include "engine/kv_cache.h"
 #include "engine/op_runner.h"
 #include "engine/op_walk.h"
+#include "engine/state_cache.h"
 #include "engine/step_buffers.h"
 #include "engine/weights.h"
 #include "gpu/stream.h"
@@ -72,15 +73,20 @@ struct Engine::Impl {
   EnginePlan plan;
   std::unique_ptr<DeviceMemory> memory;  // outlives all that follows
   std::unique_ptr<GpuStream> stream;     // null on the CPU
-  ModelWeights weights;
+  std::optional<ModelWeights> weights;
   StepBuffers buffers;
   std::unique_ptr<KvCache> cache;
+  StateCache states;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<OpRunner> ops;
-  std::map<SequenceId, KvCache::Sequence> sequences;
+  struct OpenSequence {
+    KvCache::Sequence kv;
+    std::int32_t state_slot = 0;
+  };
+  std::map<SequenceId, OpenSequence> sequences;
   SequenceId next_sequence = 0;
 
-  ForwardContext Context() { return {spec, plan, weights, buffers, cache.get()}; }
+  ForwardContext Context() { return {spec, plan, *weights, buffers, cache.get(), &states}; }
   Status Guard(const GgufFile& file, const ResolveOptions& resolve);
   Status CheckStep(std::span<const StepTokens> entries, std::int64_t* rows) const;
   Status FillRows(std::span<const StepTokens> entries);
@@ -118,10 +124,11 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSp
   }
   VT_ASSIGN_OR_RETURN(KvCache cache, KvCache::Create(impl.plan, *impl.memory));
   impl.cache = std::make_unique<KvCache>(std::move(cache));
+  VT_ASSIGN_OR_RETURN(impl.states, StateCache::Create(impl.plan, *impl.memory));
   VT_ASSIGN_OR_RETURN(impl.buffers, StepBuffers::Create(impl.plan, spec, *impl.memory));
   VT_RETURN_IF_ERROR(TouchWeights(file, control));
   VT_ASSIGN_OR_RETURN(impl.weights,
-                      MakeWeights(file, spec, impl.plan, *impl.memory, control.cancel));
+                      ModelWeights::Load(file, spec, impl.plan, *impl.memory, control.cancel));
   impl.pool = std::make_unique<ThreadPool>(impl.plan.options.threads);
   impl.ops = std::make_unique<OpRunner>(OpRunner::Setup{.registry = BuiltinKernels(),
                                                         .device = impl.device,
@@ -134,8 +141,10 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSp
 
   const auto allocated = [&](std::string_view row) -> std::uint64_t {
     if (row == "weights_mapped") return file.total_bytes();
-    if (row == "weights") return impl.weights.uploaded.taken();
-    if (row == "weights_expanded") return impl.weights.expanded.taken();
+    if (row == "weights") return impl.weights->uploaded_bytes();
+    if (row == "weights_gathered") return impl.weights->gathered_bytes();
+    if (row == "weights_expanded") return impl.weights->expanded_bytes();
+    if (row == "state") return impl.states.allocated_bytes();
     if (row == "kv") return impl.cache->allocated_bytes();
     if (row == "activations") return impl.buffers.activations.taken();
     if (row == "logits") return impl.buffers.logits_arena.taken();
@@ -156,8 +165,11 @@ Result<SequenceId> Engine::Open(std::span<const TokenId> prompt, std::size_t* re
     return InvalidError("sequences: " + std::to_string(impl_->plan.options.sequences) +
                         " are open already");
   }
-  KvCache::Sequence sequence = impl_->cache->Open(prompt, impl_->plan.options.prefix_reuse);
-  if (reused) *reused = sequence.tokens.size();
+  // Pages hold no recurrent state: a prefix of a model that has some is computed anew.
+  const bool reuse = impl_->plan.options.prefix_reuse && impl_->states.empty();
+  VT_ASSIGN_OR_RETURN(const std::int32_t slot, impl_->states.Open());
+  Impl::OpenSequence sequence{impl_->cache->Open(prompt, reuse), slot};
+  if (reused) *reused = sequence.kv.tokens.size();
   const SequenceId id = impl_->next_sequence++;
   impl_->sequences.emplace(id, std::move(sequence));
   return id;
@@ -166,13 +178,29 @@ Result<SequenceId> Engine::Open(std::span<const TokenId> prompt, std::size_t* re
 void Engine::Close(SequenceId sequence) {
   const auto found = impl_->sequences.find(sequence);
   if (found == impl_->sequences.end()) return;
-  impl_->cache->Close(found->second);
+  impl_->cache->Close(found->second.kv);
+  impl_->states.Close(found->second.state_slot);
   impl_->sequences.erase(found);
 }
 
 std::size_t Engine::Length(SequenceId sequence) const {
   const auto found = impl_->sequences.find(sequence);
-  return found == impl_->sequences.end() ? 0 : found->second.tokens.size();
+  return found == impl_->sequences.end() ? 0 : found->second.kv.tokens.size();
+}
+
+Status Engine::Truncate(SequenceId sequence, std::size_t length) {
+  const auto found = impl_->sequences.find(sequence);
+  if (found == impl_->sequences.end()) {
+    return InternalError("truncate: sequence " + std::to_string(sequence) + " is not open");
+  }
+  if (impl_->spec.recurs() && length < found->second.kv.tokens.size()) {
+    return UnsupportedError("architecture \"" + impl_->spec.architecture +
+                            "\": its recurrent state cannot take tokens back");
+  }
+  KvCache::Sequence& kv = found->second.kv;
+  VT_RETURN_IF_ERROR(impl_->cache->Truncate(kv, length));
+  impl_->cache->Publish(kv);
+  return {};
 }
 
 Status Engine::Impl::CheckStep(std::span<const StepTokens> entries, std::int64_t* rows) const {
@@ -186,7 +214,7 @@ Status Engine::Impl::CheckStep(std::span<const StepTokens> entries, std::int64_t
       if (entries[other].sequence == entry.sequence)
         return InternalError("step: a sequence appears twice");
     }
-    const std::uint64_t length = found->second.tokens.size() + entry.tokens.size();
+    const std::uint64_t length = found->second.kv.tokens.size() + entry.tokens.size();
     if (length > plan.options.context) {
       return InvalidError("context: a sequence of " + std::to_string(length) +
                           " tokens exceeds the " + std::to_string(plan.options.context) +
@@ -210,23 +238,23 @@ Status Engine::Impl::CheckStep(std::span<const StepTokens> entries, std::int64_t
 Status Engine::Impl::FillRows(std::span<const StepTokens> entries) {
   std::size_t row = 0;
   for (const StepTokens& entry : entries) {
-    KvCache::Sequence& sequence = sequences.at(entry.sequence);
+    OpenSequence& open = sequences.at(entry.sequence);
+    KvCache::Sequence& sequence = open.kv;
     const std::size_t begin = sequence.tokens.size();
     VT_RETURN_IF_ERROR(cache->Append(sequence, entry.tokens));
     for (std::size_t t = 0; t < entry.tokens.size(); ++t, ++row) {
       const auto position = static_cast<std::int64_t>(begin + t);
       buffers.ids[row] = entry.tokens[t];
       buffers.positions[row] = static_cast<std::int32_t>(position);
+      if (!states.empty()) buffers.state_rows[row] = {open.state_slot, position == 0 ? 1 : 0};
       for (std::size_t g = 0; g < cache->groups(); ++g) {
         const std::vector<std::int32_t>& pages = sequence.pages[g];
         const std::int64_t page = pages[static_cast<std::size_t>(position / kPageCells)];
         buffers.slots[g][row] =
             static_cast<std::int32_t>(page * kPageCells + position % kPageCells);
-        const std::int64_t window = cache->window(g);
-        const std::int64_t first =
-            window == 0 ? 0 : std::max<std::int64_t>(0, position - window + 1);
-        buffers.attention_rows[g][row] = {pages.data(), static_cast<std::int32_t>(first),
-                                          static_cast<std::int32_t>(position)};
+        buffers.attention_rows[g][row] = {
+            pages.data(), static_cast<std::int32_t>(cache->FirstVisible(g, position)),
+            static_cast<std::int32_t>(position)};
       }
     }
   }
@@ -268,7 +296,7 @@ Status Engine::Step(std::span<const StepTokens> entries, const LogitSink& sink) 
   VT_RETURN_IF_ERROR(impl_->FillRows(entries));
   VT_RETURN_IF_ERROR(ForwardLayers(impl_->Context(), rows, *impl_->ops));
   for (const StepTokens& entry : entries) {
-    impl_->cache->Publish(impl_->sequences.at(entry.sequence));
+    if (!entry.tentative) impl_->cache->Publish(impl_->sequences.at(entry.sequence).kv);
   }
   return impl_->EmitLogits(entries, sink);
 }

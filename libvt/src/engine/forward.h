@@ -12,19 +12,21 @@
 namespace vt {
 
 class KvCache;
+class StateCache;
 
-// What every pass reads: the model and the memory it works in. `cache` is null in the guard's dry
-// pass, where only shapes count.
+// What every pass reads: the model and the memory it works in. The caches are null in the guard's
+// dry pass, where only shapes count.
 struct ForwardContext {
   const ModelSpec& spec;
   const EnginePlan& plan;
   const ModelWeights& weights;
   StepBuffers& buffers;
   const KvCache* cache = nullptr;
+  const StateCache* states = nullptr;
 };
 
-// Runs `rows` tokens through all layers. Reads buffers.ids, positions, slots and attention_rows;
-// leaves the residual stream in buffers.stream.
+// Runs `rows` tokens through all layers. Reads buffers.ids, positions, slots, attention_rows and
+// state_rows; leaves the residual stream in buffers.stream.
 Status ForwardLayers(const ForwardContext& context, std::int64_t rows, OpRunner& ops);
 
 // Logits of the rows named in buffers.logit_ids[0, rows), into buffers.logits.

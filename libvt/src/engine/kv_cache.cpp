@@ -33,6 +33,7 @@ Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
   for (const KvGroup& planned : plan.groups) {
     Group group;
     group.window = planned.window;
+    group.chunked = planned.chunked;
     group.pages.resize(static_cast<std::size_t>(planned.pages));
     for (std::size_t i = 0; i < group.pages.size(); ++i) {
       group.pages[i].idle = group.idle.insert(group.idle.end(), static_cast<std::int32_t>(i));
@@ -40,26 +41,25 @@ Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
     cache.groups_.push_back(std::move(group));
   }
   for (const KvLayerBytes& layer : plan.kv) {
-    const std::int64_t cells =
+    LayerCells& cells = cache.layers_.emplace_back();
+    if (layer.group < 0) continue;
+    const std::int64_t count =
         plan.groups[static_cast<std::size_t>(layer.group)].pages * kPageCells;
-    const auto make = [&](std::uint64_t cell_bytes) {
+    const auto take = [&](std::uint64_t cell_bytes) {
       KvCells out;
       out.type = plan.options.kv_type;
       out.cell_bytes = static_cast<std::int64_t>(cell_bytes);
-      out.data = cache.arena_.Take(static_cast<std::uint64_t>(cells) * cell_bytes);
+      out.data = cache.arena_.Take(static_cast<std::uint64_t>(count) * cell_bytes);
       return out;
     };
-    cache.keys_.push_back(make(layer.key_cell));
-    cache.values_.push_back(make(layer.value_cell));
-    if (!cache.keys_.back().data || !cache.values_.back().data) {
-      return InternalError("memory row \"kv\": the plan is smaller than the cache");
-    }
+    cells = {take(layer.key_cell), take(layer.value_cell), take(layer.index_cell)};
   }
+  VT_RETURN_IF_ERROR(CheckUsedUp(cache.arena_, "kv"));
   return cache;
 }
 
 std::int64_t KvCache::FirstVisible(const Group& group, std::int64_t position) {
-  return group.window == 0 ? 0 : std::max<std::int64_t>(0, position - group.window + 1);
+  return FirstSeen(group.window, group.chunked, position);
 }
 
 std::int32_t KvCache::FindPage(const Group& group, std::uint64_t low, std::uint64_t high) {
@@ -132,6 +132,7 @@ KvCache::Sequence KvCache::Open(std::span<const TokenId> prompt, bool reuse) {
     sequence.chain_low = chains[count - 1].low;
     sequence.chain_high = chains[count - 1].high;
     sequence.digested_pages = count;
+    sequence.kept = sequence.tokens.size();
     break;
   }
   return sequence;
@@ -148,12 +149,12 @@ void KvCache::Close(Sequence& sequence) {
 }
 
 Status KvCache::Append(Sequence& sequence, std::span<const TokenId> tokens) {
-  const auto begin = static_cast<std::int64_t>(sequence.tokens.size());
-  const std::int64_t end = begin + static_cast<std::int64_t>(tokens.size());
+  const auto kept = static_cast<std::int64_t>(sequence.kept);
+  const auto end = static_cast<std::int64_t>(sequence.tokens.size() + tokens.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     std::vector<std::int32_t>& pages = sequence.pages[g];
-    const auto first = static_cast<std::size_t>(FirstVisible(group, begin) / kPageCells);
+    const auto first = static_cast<std::size_t>(FirstVisible(group, kept) / kPageCells);
     for (std::size_t i = 0; i < std::min(first, pages.size()); ++i) {
       if (pages[i] < 0) continue;
       Release(group, pages[i]);
@@ -168,8 +169,28 @@ Status KvCache::Append(Sequence& sequence, std::span<const TokenId> tokens) {
   return {};
 }
 
+Status KvCache::Truncate(Sequence& sequence, std::size_t length) {
+  constexpr auto kCells = static_cast<std::size_t>(kPageCells);
+  if (length > sequence.tokens.size() || length < sequence.kept) {
+    return InternalError("truncate: to " + std::to_string(length) + " of " +
+                         std::to_string(sequence.tokens.size()) + " tokens, of which " +
+                         std::to_string(sequence.kept) + " are kept");
+  }
+  sequence.tokens.resize(length);
+  sequence.kept = length;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<std::int32_t>& pages = sequence.pages[g];
+    while (pages.size() > (length + kCells - 1) / kCells) {
+      if (pages.back() >= 0) Release(groups_[g], pages.back());
+      pages.pop_back();
+    }
+  }
+  return {};
+}
+
 void KvCache::Publish(Sequence& sequence) {
   constexpr auto kCells = static_cast<std::size_t>(kPageCells);
+  sequence.kept = sequence.tokens.size();
   while ((sequence.digested_pages + 1) * kCells <= sequence.tokens.size()) {
     const std::size_t index = sequence.digested_pages++;
     const Chain chain = Extend({sequence.chain_low, sequence.chain_high},

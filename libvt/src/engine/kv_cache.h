@@ -20,6 +20,14 @@
 
 namespace vt {
 
+// The first position that a query at `position` sees: of all, of the newest `window`, or of its own
+// stretch of `window`.
+constexpr std::int64_t FirstSeen(std::int64_t window, bool chunked, std::int64_t position) {
+  if (window == 0) return 0;
+  if (chunked) return position / window * window;
+  return position < window ? 0 : position - window + 1;
+}
+
 class KvCache {
  public:
   // Takes exactly the plan's "kv" bytes of `memory`, which must outlive the cache.
@@ -30,6 +38,7 @@ class KvCache {
     std::vector<std::vector<std::int32_t>> pages;  // [group][position / kPageCells]; -1: let go
     std::uint64_t chain_low = 0, chain_high = 0;   // digest of the tokens of all full pages
     std::size_t digested_pages = 0;
+    std::size_t kept = 0;  // tokens that Truncate may not take back
   };
 
   // A sequence holding the longest prefix of `prompt` that is still held, in whole pages, never all
@@ -38,16 +47,26 @@ class KvCache {
   void Close(Sequence& sequence);
 
   // Gives pages to the positions of `tokens` that follow the sequence, appends the tokens, and lets
-  // go of pages that no window reaches any more. kNoMemory when all pages are in use.
+  // go of pages that no window reaches any more, from wherever Truncate may go back to. kNoMemory
+  // when all pages are in use.
   Status Append(Sequence& sequence, std::span<const TokenId> tokens);
+
+  // Takes back the tokens after the first `length`, all of which were appended since Publish or
+  // Truncate came last; those before them are kept from now on.
+  Status Truncate(Sequence& sequence, std::size_t length);
 
   // The step that filled the last appended tokens is done: full pages may now be reused by others.
   void Publish(Sequence& sequence);
 
-  KvCells Keys(int layer) const { return keys_[static_cast<std::size_t>(layer)]; }
-  KvCells Values(int layer) const { return values_[static_cast<std::size_t>(layer)]; }
+  // Of a layer that has cells of its own.
+  KvCells Keys(int layer) const { return layers_[static_cast<std::size_t>(layer)].keys; }
+  KvCells Values(int layer) const { return layers_[static_cast<std::size_t>(layer)].values; }
+  KvCells Index(int layer) const { return layers_[static_cast<std::size_t>(layer)].index; }
   std::size_t groups() const { return groups_.size(); }
-  std::int64_t window(std::size_t group) const { return groups_[group].window; }
+  // The first position that one at `position` sees.
+  std::int64_t FirstVisible(std::size_t group, std::int64_t position) const {
+    return FirstVisible(groups_[group], position);
+  }
   std::uint64_t allocated_bytes() const { return arena_.taken(); }
 
  private:
@@ -57,8 +76,12 @@ class KvCache {
     std::uint64_t low = 0, high = 0;
     std::list<std::int32_t>::iterator idle;  // in idle_ when users is 0
   };
+  struct LayerCells {
+    KvCells keys, values, index;
+  };
   struct Group {
     std::int64_t window = 0;
+    bool chunked = false;
     std::vector<Page> pages;
     std::list<std::int32_t> idle;  // pages without users, the one let go longest ago first
     // Published prefix -> page.
@@ -72,8 +95,7 @@ class KvCache {
   static std::int32_t FindPage(const Group& group, std::uint64_t low, std::uint64_t high);
 
   Arena arena_;
-  std::vector<KvCells> keys_;
-  std::vector<KvCells> values_;
+  std::vector<LayerCells> layers_;
   std::vector<Group> groups_;
 };
 

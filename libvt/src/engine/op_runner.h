@@ -46,25 +46,14 @@ class OpRunner {
   bool dry() const { return record_ != nullptr; }
   DeviceKind device_kind() const { return kind_; }
 
-  // kUnsupported: what Resolve says. kInterrupted: the cancel flag is set.
+  // kUnsupported: what Resolve says. kInterrupted: the cancel flag is set. Compiled once, for every
+  // op of the list.
   template <class Args>
-  Status Run(const Args& args) {
-    if (record_) {
-      record_->push_back({layer_, place_, args});
-      return {};
-    }
-    if (cancel_ && cancel_->load(std::memory_order_relaxed)) return Interrupted();
-    Result<const Kernel<Args>*> found =
-        Resolve(setup_->registry, setup_->device, args, setup_->resolve);
-    if (!found.ok()) return found.status().Annotate(Place());
-    const Kernel<Args>& kernel = **found;
-    VT_RETURN_IF_ERROR(Execute(kernel, args));
-    Launch& launch = launches_.try_emplace(&kernel, Launch{Args::kOp, kernel.name, kernel.tier, 0})
-                         .first->second;
-    ++launch.count;
-    if (setup_->check || setup_->on_op) return CheckOutput(args, kernel.name);
-    return {};
-  }
+  Status Run(const Args& args);
+
+  // The layer is done, and `stream`, [rows, cols], is what it leaves: tells whoever watches the
+  // ops.
+  Status EndLayer(int layer, const float* stream, std::int64_t rows, std::int64_t cols);
 
   // Waits for what runs on the device's queue, so that the host may read results.
   Status Synchronize();
@@ -81,21 +70,9 @@ class OpRunner {
   };
 
   template <class Args>
-  Status Execute(const Kernel<Args>& kernel, const Args& args) {
-    if (kernel.compose) {
-      for (const AnyArgs& part : kernel.compose(args)) {
-        VT_RETURN_IF_ERROR(std::visit([&](const auto& call) { return Run(call); }, part));
-      }
-      return {};
-    }
-    if (kernel.launch) return kernel.launch(args, *setup_->stream);
-    VT_RETURN_IF_ERROR(Synchronize());
-    int parts = setup_->pool->threads();
-    if (kernel.max_parts) parts = std::min(parts, kernel.max_parts(args));
-    setup_->pool->Run(parts, [&](Part part) { kernel.run(args, part); });
-    return {};
-  }
+  Status Execute(const Kernel<Args>& kernel, const Args& args);
 
+  Status RunParts(const std::vector<AnyArgs>& parts);
   std::string Place() const;
   Status Interrupted() const;
   Status Inspect(const float* values, std::int64_t count, std::string_view op,
@@ -112,11 +89,8 @@ class OpRunner {
   std::unordered_map<const void*, Launch> launches_;
 };
 
-template <class Args>
-Status OpRunner::CheckOutput(const Args& args, std::string_view kernel) {
-  VT_RETURN_IF_ERROR(Synchronize());
-  const OpOutput output = FactsOf<Args>().output(args);
-  return Inspect(output.values, output.count, Args::kOp, kernel);
-}
+#define VT_DECLARE_RUN(Op) extern template Status OpRunner::Run(const Op##Args&);
+VT_OPS(VT_DECLARE_RUN)
+#undef VT_DECLARE_RUN
 
 }  // namespace vt

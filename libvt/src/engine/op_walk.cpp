@@ -16,12 +16,12 @@ Result<std::vector<NeededOp>> WalkOps(const GgufFile& file, const ModelSpec& spe
                                       const EnginePlan& plan, DeviceKind device) {
   std::vector<NeededOp> needed;
   OpRunner recorder(device, &needed);
-  const ModelWeights shapes = ShapesOnly(file, spec);
+  const ModelWeights shapes = ModelWeights::ShapesOnly(file, spec);
   StepBuffers no_memory;
   no_memory.rope_tables.assign(spec.ropes.size(), nullptr);
   no_memory.slots.assign(plan.groups.size(), nullptr);
   no_memory.attention_rows.assign(plan.groups.size(), nullptr);
-  const ForwardContext context{spec, plan, shapes, no_memory, nullptr};
+  const ForwardContext context{spec, plan, shapes, no_memory, nullptr, nullptr};
   VT_RETURN_IF_ERROR(ForwardLayers(context, 1, recorder));
   if (plan.options.ubatch > 1) {
     VT_RETURN_IF_ERROR(ForwardLayers(context, plan.options.ubatch, recorder));

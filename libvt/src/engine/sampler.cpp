@@ -91,6 +91,13 @@ void ApplyPenalties(const SamplerOptions& o, std::span<const TokenId> history,
   }
 }
 
+void Mask(std::span<const std::uint64_t> allowed, std::span<float> logits) {
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const bool is_allowed = i / 64 < allowed.size() && (allowed[i / 64] >> (i % 64) & 1) != 0;
+    if (!is_allowed) logits[i] = -std::numeric_limits<float>::infinity();
+  }
+}
+
 TokenId Highest(std::span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
@@ -141,13 +148,20 @@ void KeepTopP(Candidates& candidates, double mass) {
 
 }  // namespace
 
-TokenId Sampler::Sample(std::span<const float> logits, std::span<const TokenId> history) {
+TokenId Sampler::Sample(std::span<const float> logits, std::span<const TokenId> history,
+                        std::span<const std::uint64_t> allowed) {
   const SamplerOptions& o = options_;
-  if (!o.logit_bias.empty() || HasPenalties(o)) {
+  if (!allowed.empty() || !o.logit_bias.empty() || HasPenalties(o)) {
     adjusted_.assign(logits.begin(), logits.end());
+    if (!allowed.empty()) Mask(allowed, adjusted_);
     for (const auto& [id, bias] : o.logit_bias) adjusted_[static_cast<std::size_t>(id)] += bias;
     if (HasPenalties(o)) ApplyPenalties(o, history, adjusted_);
     logits = adjusted_;
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    if (!allowed.empty() &&
+        std::all_of(logits.begin(), logits.end(), [](float logit) { return logit == kNever; })) {
+      return kNoToken;
+    }
   }
   if (o.temperature == 0.0f) return Highest(logits);
 

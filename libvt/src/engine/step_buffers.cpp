@@ -10,30 +10,18 @@ Result<StepBuffers> StepBuffers::Create(const EnginePlan& plan, const ModelSpec&
   StepBuffers b;
   VT_ASSIGN_OR_RETURN(b.activations, RowArena(plan, "activations", memory));
   Arena& a = b.activations;
-  b.stream = a.TakeArray<float>(s.tokens * s.width);
-  b.normed = a.TakeArray<float>(s.tokens * s.width);
-  b.branch = a.TakeArray<float>(s.tokens * s.width);
-  b.q = a.TakeArray<float>(s.tokens * s.q);
-  b.k = a.TakeArray<float>(s.tokens * s.k);
-  b.v = a.TakeArray<float>(s.tokens * s.v);
-  b.attention = a.TakeArray<float>(s.tokens * s.attention);
-  b.gate = a.TakeArray<float>(s.tokens * s.ffn);
-  b.up = a.TakeArray<float>(s.tokens * s.ffn);
-  b.quantized.high = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
-  b.quantized.low = a.TakeArray<std::int8_t>(s.tokens * s.quantized);
-  b.quantized.scales = a.TakeArray<float>(s.tokens * (s.quantized / kQ15Group));
-  b.quantized.sums = a.TakeArray<std::int32_t>(s.tokens * (s.quantized / kQ15Group));
-  auto* tables = a.TakeArray<float>(s.tokens * s.rope_values);
+#define VT_TAKE(type, name, elements) b.name = a.TakeArray<type>(s.tokens * (elements));
+  VT_STEP_BUFFERS(VT_TAKE)
+#undef VT_TAKE
+  b.quantized = {b.quantized_high, b.quantized_low, b.quantized_scales, b.quantized_sums};
+  float* tables = b.rope_values;
   for (const RopeSpec& rope : spec.ropes) {
     b.rope_tables.push_back(tables);
     tables += s.tokens * rope.dims;
   }
-  b.ids = a.TakeArray<std::int32_t>(s.tokens);
-  b.positions = a.TakeArray<std::int32_t>(s.tokens);
-  for (std::int64_t g = 0; g < s.groups; ++g)
-    b.slots.push_back(a.TakeArray<std::int32_t>(s.tokens));
   for (std::int64_t g = 0; g < s.groups; ++g) {
-    b.attention_rows.push_back(a.TakeArray<AttentionRow>(s.tokens));
+    b.slots.push_back(b.group_slots + g * s.tokens);
+    b.attention_rows.push_back(b.group_rows + g * s.tokens);
   }
   VT_RETURN_IF_ERROR(CheckUsedUp(a, "activations"));
 

@@ -14,19 +14,13 @@ struct StepBuffers {
   Arena logits_arena;
   Arena scratch_arena;
 
-  float* stream = nullptr;  // [tokens, width] the residual stream
-  float* normed = nullptr;  // [tokens, width]
-  float* branch = nullptr;  // [tokens, width]
-  float* q = nullptr;       // [tokens, heads * key_dim]
-  float* k = nullptr;
-  float* v = nullptr;
-  float* attention = nullptr;  // [tokens, heads * value_dim]
-  float* gate = nullptr;       // [tokens, ffn]
-  float* up = nullptr;
-  Q15Rows quantized;                // [tokens, widest matmul input]
-  std::vector<float*> rope_tables;  // per ModelSpec::ropes: [tokens, 2, dims / 2]
-  std::int32_t* ids = nullptr;
-  std::int32_t* positions = nullptr;
+  // Each [tokens, elements per token]; null where no layer needs it.
+#define VT_DECLARE(type, name, elements) type* name = nullptr;
+  VT_STEP_BUFFERS(VT_DECLARE)
+#undef VT_DECLARE
+
+  Q15Rows quantized;                 // views of the buffers of that name
+  std::vector<float*> rope_tables;   // per ModelSpec::ropes: [tokens, 2, dims / 2]
   std::vector<std::int32_t*> slots;  // per KV group: [tokens]
   std::vector<AttentionRow*> attention_rows;
 

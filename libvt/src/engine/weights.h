@@ -1,5 +1,5 @@
-// The weights of a model as ops take them: views of the mapped file, and f32 copies of the few that
-// kernels read as f32.
+// The weights of a model where kernels read them: views of the mapped file or of a device's copy,
+// and f32 copies of the tensors that kernels read as f32.
 #pragma once
 
 #include <vector>
@@ -13,41 +13,56 @@
 
 namespace vt {
 
-struct LinearWeights {
-  Weight weight;
-  const float* bias = nullptr;  // [weight.rows]
-};
-
+// A norm's weight and bias; rows is how many heads have a weight of their own. weight is null in
+// the guard's dry pass.
 struct NormWeights {
   const float* weight = nullptr;
   const float* bias = nullptr;
   std::int64_t rows = 1;
-  bool present = false;
 };
 
-struct LayerWeights {
-  NormWeights attn_norm, q_norm, k_norm, attn_post_norm, ffn_norm, ffn_post_norm;
-  LinearWeights q, k, v, o, gate, up, down;
+class ModelWeights {
+ public:
+  // Places weights as the plan says, in `memory`, which must outlive them, as must `file`. Reads
+  // the tensors it expands or uploads, and the rope factors. kInterrupted when `cancel` is set
+  // meanwhile.
+  static Result<ModelWeights> Load(const GgufFile& file, const ModelSpec& spec,
+                                   const EnginePlan& plan, DeviceMemory& memory,
+                                   const std::atomic<bool>* cancel);
+  // The same shapes and types over no memory, for the guard.
+  static ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec);
+
+  Weight Matrix(const WeightRef& ref) const;
+  // The ref's values as f32; null where there is no ref, or no memory.
+  const float* Floats(const WeightRef& ref) const;
+  NormWeights Norm(const LinearRef& ref) const;
+
+  // Per ModelSpec::ropes.
+  const RopeFrequencies& rope(std::size_t index) const { return ropes_[index]; }
+  std::uint64_t uploaded_bytes() const { return uploaded_.taken(); }
+  std::uint64_t gathered_bytes() const { return gathered_.taken(); }
+  std::uint64_t expanded_bytes() const { return expanded_.taken(); }
+
+ private:
+  struct Tensor {
+    DType type = DType::kF32;
+    std::uint64_t row_bytes = 0;
+    const std::byte* data = nullptr;
+    const float* floats = nullptr;  // where it is read as f32
+  };
+
+  explicit ModelWeights(const GgufFile& file, bool read);
+  Status Upload(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
+                const std::atomic<bool>* cancel);
+  Status Gather(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
+                const std::atomic<bool>* cancel);
+  Status Expand(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory);
+
+  std::vector<Tensor> tensors_;  // as in the file
+  std::vector<RopeFrequencies> ropes_;
+  Arena uploaded_;
+  Arena gathered_;
+  Arena expanded_;
 };
-
-struct ModelWeights {
-  Weight embedding;
-  Weight position_embedding;
-  NormWeights output_norm;
-  LinearWeights output;
-  std::vector<LayerWeights> layers;
-  std::vector<RopeFrequencies> ropes;
-  Arena uploaded;
-  Arena expanded;
-};
-
-// Views and copies as the plan says, in `memory`, which must outlive them. Reads the tensors it
-// expands or uploads, and the rope factors. kInterrupted when `cancel` is set meanwhile.
-Result<ModelWeights> MakeWeights(const GgufFile& file, const ModelSpec& spec,
-                                 const EnginePlan& plan, DeviceMemory& memory,
-                                 const std::atomic<bool>* cancel);
-
-// The same shapes and types over no memory, for the guard.
-ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec);
 
 }  // namespace vt

@@ -2,10 +2,14 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "formats/file_error.h"
+#include "formats/gguf_contents.h"
 #include "formats/gguf_split.h"
+#include "formats/hf_folder.h"
 
 namespace vt {
 namespace {
@@ -39,12 +43,8 @@ class Digest {
 
 }  // namespace
 
-struct GgufFile::Impl {
-  std::vector<MappedFile> files;
-  std::vector<GgufShard> shards;
-  std::vector<GgufTensor> tensors;
+struct GgufFile::Impl : GgufContents {
   NameIndex tensor_index;
-  GgufHeader first;  // of split.no 0, less its tensors
 };
 
 GgufFile::GgufFile() : impl_(std::make_unique<Impl>()) {}
@@ -53,26 +53,36 @@ GgufFile& GgufFile::operator=(GgufFile&&) noexcept = default;
 GgufFile::~GgufFile() = default;
 
 Result<GgufFile> GgufFile::Open(const std::string& path) {
+  if (const std::string folder = HfFolderOf(path); !folder.empty()) {
+    VT_ASSIGN_OR_RETURN(GgufContents contents, OpenHfFolder(folder));
+    return FromContents(std::move(contents));
+  }
   VT_ASSIGN_OR_RETURN(std::vector<OpenShard> opened, OpenShards(path));
-  GgufFile file;
-  Impl& impl = *file.impl_;
+  GgufContents contents;
   for (OpenShard& shard : opened) {
-    impl.shards.push_back({.path = std::move(shard.path),
-                           .file_bytes = shard.file.size(),
-                           .header_bytes = shard.header.bytes,
-                           .version = shard.header.version,
-                           .base = shard.file.data()});
-    impl.files.push_back(std::move(shard.file));
+    contents.shards.push_back({.path = std::move(shard.path),
+                               .file_bytes = shard.file.size(),
+                               .header_bytes = shard.header.bytes,
+                               .version = shard.header.version,
+                               .base = shard.file.data()});
+    contents.files.push_back(std::move(shard.file));
     std::vector<GgufTensor>& tensors = shard.header.tensors;
-    if (impl.tensors.empty()) {
-      impl.tensors = std::move(tensors);
+    if (contents.tensors.empty()) {
+      contents.tensors = std::move(tensors);
     } else {
-      impl.tensors.insert(impl.tensors.end(), std::make_move_iterator(tensors.begin()),
-                          std::make_move_iterator(tensors.end()));
+      contents.tensors.insert(contents.tensors.end(), std::make_move_iterator(tensors.begin()),
+                              std::make_move_iterator(tensors.end()));
     }
     tensors = {};
   }
-  impl.first = std::move(opened.front().header);
+  contents.first = std::move(opened.front().header);
+  return FromContents(std::move(contents));
+}
+
+GgufFile GgufFile::FromContents(GgufContents contents) {
+  GgufFile file;
+  Impl& impl = *file.impl_;
+  static_cast<GgufContents&>(impl) = std::move(contents);
   impl.tensor_index.reserve(impl.tensors.size());
   for (std::size_t i = 0; i < impl.tensors.size(); ++i) {
     impl.tensor_index.emplace(impl.tensors[i].name, i);
@@ -89,7 +99,32 @@ const GgufTensor* GgufFile::FindTensor(std::string_view name) const {
 }
 
 const std::byte* GgufFile::Data(const GgufTensor& tensor) const {
+  if (!Contiguous(tensor)) return nullptr;
   return impl_->shards[tensor.shard].base + tensor.offset;
+}
+
+void GgufFile::CopyTo(const GgufTensor& tensor, std::byte* out) const {
+  CopyRange(tensor, 0, tensor.bytes, out);
+}
+
+void GgufFile::CopyRange(const GgufTensor& tensor, std::uint64_t begin, std::uint64_t count,
+                         std::byte* out) const {
+  const GgufTensorPart whole{tensor.shard, tensor.offset, tensor.bytes};
+  const std::span<const GgufTensorPart> parts =
+      tensor.parts.empty() ? std::span(&whole, 1) : tensor.parts;
+  for (const GgufTensorPart& part : parts) {
+    if (count == 0) return;
+    if (begin >= part.bytes) {
+      begin -= part.bytes;
+      continue;
+    }
+    const std::uint64_t now = std::min(count, part.bytes - begin);
+    std::memcpy(out, impl_->shards[part.shard].base + part.offset + begin,
+                static_cast<std::size_t>(now));
+    out += now;
+    count -= now;
+    begin = 0;
+  }
 }
 
 const std::vector<std::pair<std::string_view, GgufValue>>& GgufFile::metadata() const {
@@ -135,6 +170,7 @@ std::uint64_t GgufFile::total_bytes() const {
 std::string GgufFile::HeaderDigest() const {
   Digest digest;
   for (const GgufShard& shard : impl_->shards) {
+    if (shard.computed) continue;
     digest.Add(shard.base, shard.header_bytes);
     digest.Add(&shard.file_bytes, sizeof(shard.file_bytes));
   }
@@ -143,7 +179,9 @@ std::string GgufFile::HeaderDigest() const {
 
 std::string GgufFile::ContentDigest() const {
   Digest digest;
-  for (const GgufShard& shard : impl_->shards) digest.Add(shard.base, shard.file_bytes);
+  for (const GgufShard& shard : impl_->shards) {
+    if (!shard.computed) digest.Add(shard.base, shard.file_bytes);
+  }
   return digest.Text();
 }
 

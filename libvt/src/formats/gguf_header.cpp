@@ -21,8 +21,8 @@ std::string Number(std::uint64_t value) { return std::to_string(value); }
 
 class Parser {
  public:
-  Parser(const std::string& path, const MappedFile& file)
-      : path_(path), file_(file), in_(file.data(), file.size()) {}
+  Parser(const std::string& path, const MappedFile& file, GgufTypeIds ids)
+      : path_(path), file_(file), ids_(ids), in_(file.data(), file.size()) {}
 
   Result<GgufHeader> Parse() {
     VT_RETURN_IF_ERROR(ReadMagic());
@@ -38,7 +38,7 @@ class Parser {
     header_.keys.reserve(static_cast<std::size_t>(key_count));
     for (std::uint64_t i = 0; i < key_count; ++i) VT_RETURN_IF_ERROR(ReadKey(i));
     VT_RETURN_IF_ERROR(ReadGeneralKeys());
-    VT_RETURN_IF_ERROR(ReadTensorTable(path_, in_, tensor_count, header_));
+    VT_RETURN_IF_ERROR(ReadTensorTable(path_, in_, tensor_count, ids_, header_));
     VT_RETURN_IF_ERROR(PlaceTensors(path_, file_.size(), in_.at(), header_));
     VT_RETURN_IF_ERROR(CheckHeaderSize(0));
     return std::move(header_);
@@ -243,6 +243,7 @@ class Parser {
 
   const std::string& path_;
   const MappedFile& file_;
+  GgufTypeIds ids_;
   ByteReader in_;
   GgufHeader header_;
   std::string_view key_;
@@ -256,8 +257,9 @@ const GgufValue* GgufHeader::Find(std::string_view key) const {
   return found == keys.end() ? nullptr : &metadata[found->second].second;
 }
 
-Result<GgufHeader> ParseGgufHeader(const std::string& path, const MappedFile& file) {
-  return Parser(path, file).Parse();
+Result<GgufHeader> ParseGgufHeader(const std::string& path, const MappedFile& file,
+                                   GgufTypeIds ids) {
+  return Parser(path, file, ids).Parse();
 }
 
 }  // namespace vt

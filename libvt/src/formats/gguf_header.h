@@ -35,8 +35,15 @@ struct GgufHeader {
   const GgufValue* Find(std::string_view key) const;
 };
 
+// Which ids a tensor table may have.
+enum class GgufTypeIds {
+  kGguf,  // those of the specification
+  kOurs,  // also those of our own types (kFirstOwnDType and up), which no file has
+};
+
 // `path` is for messages. Views in the header point into `file`.
-Result<GgufHeader> ParseGgufHeader(const std::string& path, const MappedFile& file);
+Result<GgufHeader> ParseGgufHeader(const std::string& path, const MappedFile& file,
+                                   GgufTypeIds ids = GgufTypeIds::kGguf);
 
 // Bytes of a scalar of the type; 0 for strings and arrays.
 std::uint64_t BytesOf(GgufType type);

@@ -50,7 +50,8 @@ std::uint64_t AddSaturating(std::uint64_t a, std::uint64_t b) {
 
 class TableReader {
  public:
-  TableReader(const std::string& path, ByteReader& in) : path_(path), in_(in) {}
+  TableReader(const std::string& path, ByteReader& in, GgufTypeIds ids)
+      : path_(path), in_(in), ids_(ids) {}
 
   Status ReadRow(std::uint64_t index, GgufTensor& tensor) {
     subject_ = "tensor " + Number(index);
@@ -98,10 +99,18 @@ class TableReader {
     return {};
   }
 
+  const DTypeInfo* FindType(std::uint32_t id) const {
+    if (ids_ == GgufTypeIds::kGguf) return FindDType(id);
+    for (const DTypeInfo& info : AllDTypes()) {
+      if (static_cast<std::uint32_t>(info.type) == id) return &info;
+    }
+    return nullptr;
+  }
+
   Status ReadType(GgufTensor& tensor) {
     std::uint32_t id = 0;
     if (!in_.Read(id)) return Cut();
-    const DTypeInfo* const info = FindDType(id);
+    const DTypeInfo* const info = FindType(id);
     if (!info) {
       std::string what;
       for (const OtherType& other : kOtherTypes) {
@@ -132,6 +141,7 @@ class TableReader {
 
   const std::string& path_;
   ByteReader& in_;
+  GgufTypeIds ids_;
   std::string subject_;
 };
 
@@ -156,8 +166,8 @@ Status CheckOverlaps(const std::string& path, const std::vector<GgufTensor>& ten
 }  // namespace
 
 Status ReadTensorTable(const std::string& path, ByteReader& in, std::uint64_t count,
-                       GgufHeader& header) {
-  TableReader reader(path, in);
+                       GgufTypeIds ids, GgufHeader& header) {
+  TableReader reader(path, in, ids);
   header.tensors.resize(static_cast<std::size_t>(count));
   NameIndex seen;
   seen.reserve(header.tensors.size());

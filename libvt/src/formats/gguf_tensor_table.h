@@ -13,7 +13,7 @@ namespace vt {
 // Appends `count` rows to header.tensors. Names, shapes, types and sizes are checked; `offset` is
 // still the one of the file, relative to the data section.
 Status ReadTensorTable(const std::string& path, ByteReader& in, std::uint64_t count,
-                       GgufHeader& header);
+                       GgufTypeIds ids, GgufHeader& header);
 
 // The table ends at `table_end`: sets header.bytes and turns every offset into one from the start
 // of the file. Each tensor must be aligned, inside the file and apart from the others.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "formats/gguf_contents.h"
 #include "formats/gguf_header.h"
 
 namespace vt {
@@ -174,6 +175,7 @@ class Rebuilder {
   Status AppendTensor(const Json& entry, const std::string& at);
   Status CheckHeader(const std::string& at, std::uint64_t more) const;
   Result<ModelDocument> Map() const;
+  Result<GgufFile> Read(const std::string& path) const;
 
   const Json& root_;
   std::string name_, digest_;
@@ -182,6 +184,8 @@ class Rebuilder {
   std::uint64_t alignment_ = kDefaultAlignment;
   std::string header_;
   std::uint64_t data_bytes_ = 0;
+  std::size_t tensor_count_ = 0;
+  std::vector<std::size_t> gathered_;  // tensors that are not contiguous in their files
 };
 
 Status Rebuilder::CheckHeader(const std::string& at, std::uint64_t more) const {
@@ -265,9 +269,7 @@ Status Rebuilder::AppendTensor(const Json& entry, const std::string& at) {
   VT_ASSIGN_OR_RETURN(const std::string name, TextMember(entry, at, "name"));
   VT_ASSIGN_OR_RETURN(const std::string type_name, TextMember(entry, at, "type"));
   const DTypeInfo* info = FindDType(type_name);
-  if (!info || static_cast<std::uint32_t>(info->type) >= kFirstOwnDType) {
-    return JsonError(at + "/type", "no type of a GGUF tensor: \"" + type_name + "\"");
-  }
+  if (!info) return JsonError(at + "/type", "no type of a tensor: \"" + type_name + "\"");
   VT_ASSIGN_OR_RETURN(const Json* dims, ArrayMember(entry, at, "dims"));
   if (dims->empty() || dims->size() > 4) {
     return JsonError(at + "/dims", Number(dims->size()) + " dimensions (allowed 1 to 4)");
@@ -300,7 +302,12 @@ Status Rebuilder::AppendTensor(const Json& entry, const std::string& at) {
                       CountMember(entry, at, "shard", 0, shard_bytes_.size() - 1));
   VT_ASSIGN_OR_RETURN(const std::uint64_t offset,
                       CountMember(entry, at, "offset", 0, kMostFileBytes));
-  if (bytes > shard_bytes_[shard] || offset > shard_bytes_[shard] - bytes) {
+  const auto flag = entry.find("gathered");
+  const bool gathered = flag != entry.end() && *flag == true;
+  if (gathered) gathered_.push_back(tensor_count_);
+  ++tensor_count_;
+  // What is gathered may come from several shards.
+  if (!gathered && (bytes > shard_bytes_[shard] || offset > shard_bytes_[shard] - bytes)) {
     return JsonError(at + "/offset", Number(offset) + ": its " + Number(bytes) +
                                          " bytes end outside its shard of " +
                                          Number(shard_bytes_[shard]));
@@ -331,6 +338,27 @@ Result<ModelDocument> Rebuilder::Rebuild() {
   return Map();
 }
 
+Result<GgufFile> Rebuilder::Read(const std::string& path) const {
+  GgufContents contents;
+  VT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  VT_ASSIGN_OR_RETURN(contents.first, ParseGgufHeader(path, file, GgufTypeIds::kOurs));
+  contents.tensors = std::move(contents.first.tensors);
+  for (const std::size_t index : gathered_) {
+    GgufTensor& tensor = contents.tensors[index];
+    auto part = std::make_unique<GgufTensorPart[]>(1);
+    part[0] = {tensor.shard, tensor.offset, tensor.bytes};
+    tensor.parts = {part.get(), 1};
+    contents.parts.push_back(std::move(part));
+  }
+  contents.shards.push_back({.path = path,
+                             .file_bytes = file.size(),
+                             .header_bytes = contents.first.bytes,
+                             .version = contents.first.version,
+                             .base = file.data()});
+  contents.files.push_back(std::move(file));
+  return GgufFile::FromContents(std::move(contents));
+}
+
 // An anonymous file of the size that the described one has, all holes but for the header.
 Result<ModelDocument> Rebuilder::Map() const {
   struct Descriptor {
@@ -355,7 +383,7 @@ Result<ModelDocument> Rebuilder::Map() const {
                          " cannot be held in memory: " + std::strerror(errno));
   }
   const std::string path = "/proc/self/fd/" + std::to_string(memory.fd);
-  Result<GgufFile> file = GgufFile::Open(path);
+  Result<GgufFile> file = Read(path);
   if (file.ok()) return ModelDocument{std::move(file).value(), name_, digest_, path};
   const Status& status = file.status();
   if (status.code() == Code::kNoMemory) return status;

@@ -20,7 +20,9 @@ const std::string& FileDigests::Content() {
 const std::string& FileDigests::Sha256Hex() {
   if (!sha256_) {
     Sha256 sum;
-    for (const GgufShard& shard : file_.shards()) sum.Add({shard.base, shard.file_bytes});
+    for (const GgufShard& shard : file_.shards()) {
+      if (!shard.computed) sum.Add({shard.base, shard.file_bytes});
+    }
     sha256_ = sum.HexDigest();
   }
   return *sha256_;
@@ -68,10 +70,12 @@ Result<std::vector<CaseReport>> CheckCases(const Golden& golden, Engine& engine,
   for (const GoldenCase& one : golden.cases) {
     total += one.prompt.size() + std::max<std::size_t>(one.generated.size(), 1) - 1;
   }
+  if (HasCheckpoints(golden) && !watch.checkpoints) return InternalError("no checkpoint recorder");
   std::size_t done = 0;
   std::vector<CaseReport> reports;
   for (const GoldenCase& one : golden.cases) {
     CaseChecker checker(one, limits, tokenizer);
+    if (watch.checkpoints) watch.checkpoints->Clear();
     const Status status = Replay(engine, one.prompt, one.generated, 0,
                                  [&](std::size_t row, std::span<const float> logits) {
                                    if (watch.cancel && *watch.cancel) {
@@ -82,6 +86,7 @@ Result<std::vector<CaseReport>> CheckCases(const Golden& golden, Engine& engine,
                                    return Status();
                                  });
     if (!status.ok()) return status.Annotate("case " + ValidUtf8(one.name));
+    if (watch.checkpoints) checker.TakeCheckpoints(watch.checkpoints->Take());
     reports.push_back(checker.Finish());
   }
   return reports;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "golden/checkpoint.h"
 #include "golden/compare.h"
 #include "golden/golden.h"
 #include "vt/engine.h"
@@ -44,6 +45,8 @@ Status CheckDigests(const GoldenModel& golden, const std::vector<DigestCheck>& d
 struct CheckWatch {
   const std::atomic<bool>* cancel = nullptr;                          // set: kInterrupted
   std::function<void(std::size_t done, std::size_t total)> progress;  // rows of all cases
+  // Whose hook the engine was loaded with: what a golden with checkpoints needs.
+  CheckpointRecorder* checkpoints = nullptr;
 };
 
 // The options of an engine that can run all cases: the context is raised to what the longest needs
@@ -51,7 +54,8 @@ struct CheckWatch {
 EngineOptions EngineOptionsFor(const Golden& golden, EngineOptions options);
 
 // Runs every case: the prompt, then the golden's own tokens, so that a token that differs does not
-// hide those after it. kInvalid: ids outside the vocabulary, a case beyond the context.
+// hide those after it. kInvalid: ids outside the vocabulary, a case beyond the context. kInternal:
+// the golden has checkpoints, and `watch` no recorder.
 Result<std::vector<CaseReport>> CheckCases(const Golden& golden, Engine& engine,
                                            const Tokenizer* tokenizer, const CheckLimits& limits,
                                            const CheckWatch& watch);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <tuple>
 
 namespace vt {
 namespace {
@@ -64,15 +65,6 @@ std::string Number(double value) {
   return text;
 }
 
-// The golden's runner-up at a generated token; kNoToken where it does not say.
-TokenId GoldenSecond(const GoldenRow* row, TokenId first) {
-  if (!row || !row->known()) return kNoToken;
-  for (const TokenId id : HighestIds(*row, 2)) {
-    if (id != first) return id;
-  }
-  return kNoToken;
-}
-
 double GoldenLogit(const GoldenRow* row, TokenId id) {
   if (!row) return NAN;
   if (!row->dense.empty()) return At(row->dense, id);
@@ -83,6 +75,24 @@ double GoldenLogit(const GoldenRow* row, TokenId id) {
 }
 
 }  // namespace
+
+Departure DepartureAt(const GoldenCase& golden, std::size_t index, TokenId ours,
+                      const CheckLimits& limits, const Tokenizer* tokenizer) {
+  const GoldenRow* row = RowThatChose(golden, index);
+  Departure part;
+  part.index = index;
+  part.golden = golden.generated[index];
+  part.ours = ours;
+  part.golden_text = TokenText(tokenizer, part.golden);
+  part.our_text = TokenText(tokenizer, ours);
+  part.golden_logit = GoldenLogit(row, part.golden);
+  part.golden_logit_of_ours = GoldenLogit(row, ours);
+  part.golden_margin = MarginAt(golden, index);
+  // False where the margin is unknown.
+  const bool tie = part.golden_margin < limits.tie && SecondAt(golden, index) == ours;
+  part.verdict = tie ? TokenVerdict::kNearTie : TokenVerdict::kWrong;
+  return part;
+}
 
 std::string_view NameOf(TokenVerdict verdict) {
   switch (verdict) {
@@ -171,7 +181,6 @@ void CaseChecker::TakeChoice(std::size_t index, std::span<const float> logits) {
   const TokenId golden = golden_.generated[index];
   const TokenId ours = ArgMax(logits);
   const double margin = golden_.margins[index];
-  const GoldenRow* row = RowThatChose(golden_, index);
   if (!std::isnan(margin)) {
     // Ours of the golden's token: below 0 where another one is ahead.
     const TokenId rival = ours == golden ? SecondMax(logits, ours) : ours;
@@ -184,25 +193,16 @@ void CaseChecker::TakeChoice(std::size_t index, std::span<const float> logits) {
     ++report_.same;
     return;
   }
-  Departure part;
-  part.index = index;
-  part.golden = golden;
-  part.ours = ours;
-  part.golden_text = TokenText(tokenizer_, golden);
-  part.our_text = TokenText(tokenizer_, ours);
-  part.golden_logit = GoldenLogit(row, golden);
-  part.golden_logit_of_ours = GoldenLogit(row, ours);
+  Departure part = DepartureAt(golden_, index, ours, limits_, tokenizer_);
   part.our_logit = At(logits, ours);
   part.our_logit_of_golden = At(logits, golden);
-  part.golden_margin = margin;
-  const TokenId second = GoldenSecond(row, golden);
-  const bool is_second = second != kNoToken
-                             ? second == ours
-                             : SecondMax(logits, ours) == golden &&
-                                   part.our_logit - part.our_logit_of_golden < limits_.tie;
-  const bool tie = margin < limits_.tie && is_second;  // false where the margin is unknown
-  part.verdict = tie ? TokenVerdict::kNearTie : TokenVerdict::kWrong;
-  ++(tie ? report_.ties : report_.wrong);
+  // Where the golden does not say which token came second, our own logits must nearly tie.
+  if (SecondAt(golden_, index) == kNoToken && part.golden_margin < limits_.tie &&
+      SecondMax(logits, ours) == golden &&
+      part.our_logit - part.our_logit_of_golden < limits_.tie) {
+    part.verdict = TokenVerdict::kNearTie;
+  }
+  ++(part.verdict == TokenVerdict::kNearTie ? report_.ties : report_.wrong);
   report_.departures.push_back(std::move(part));
 }
 
@@ -236,6 +236,34 @@ void CaseChecker::Take(std::size_t row, std::span<const float> logits) {
   top_k_hits_ += off.top_k_hits;
   top_k_wanted_ += off.top_k;
   report_.top_k = std::max(report_.top_k, off.top_k);
+}
+
+void CaseChecker::TakeCheckpoints(const std::vector<GoldenCheckpoint>& ours) {
+  const auto before = [](const CheckpointPlace& a, const CheckpointPlace& b) {
+    return std::tie(a.row, a.layer, a.what) < std::tie(b.row, b.layer, b.what);
+  };
+  for (const GoldenCheckpoint& point : golden_.checkpoints) {
+    const auto found = std::find_if(ours.begin(), ours.end(), [&](const GoldenCheckpoint& one) {
+      return one.layer == point.layer && one.what == point.what;
+    });
+    if (found == ours.end()) {
+      report_.missing_checkpoints.push_back("layer " + std::to_string(point.layer) + ", " +
+                                            std::string(NameOf(point.what)));
+      continue;
+    }
+    for (std::size_t row = 0; row < std::min(point.rows.size(), found->rows.size()); ++row) {
+      const CheckpointPlace place{point.layer, point.what, row,
+                                  SketchError(point.rows[row], found->rows[row])};
+      ++report_.checkpoint_rows;
+      if (!report_.worst_checkpoint || place.error > report_.worst_checkpoint->error) {
+        report_.worst_checkpoint = place;
+      }
+      if (place.error <= limits_.layer) continue;
+      if (!report_.first_checkpoint || before(place, *report_.first_checkpoint)) {
+        report_.first_checkpoint = place;
+      }
+    }
+  }
 }
 
 CaseReport CaseChecker::Finish() {
@@ -279,6 +307,18 @@ void JudgeCase(const CheckLimits& limits, CaseReport* report) {
   }
   if (report->margins > 0) {
     over(report->margin.value, limits.margin, "margin error (token)", report->margin.row);
+  }
+  if (!report->missing_checkpoints.empty()) {
+    report->reasons.push_back("the model has not what the golden keeps of " +
+                              report->missing_checkpoints.front());
+  }
+  if (report->first_checkpoint) {
+    const CheckpointPlace& place = *report->first_checkpoint;
+    report->reasons.push_back(
+        std::string(place.what == CheckpointWhat::kExperts ? "the sum of experts of layer "
+                                                           : "the stream after layer ") +
+        std::to_string(place.layer) + " is off by " + Number(place.error) + " at row " +
+        std::to_string(place.row) + ", above the limit of " + Number(limits.layer));
   }
   report->state = !report->reasons.empty() ? CaseState::kWrong
                   : report->ties > 0       ? CaseState::kNearTies

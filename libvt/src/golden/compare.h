@@ -28,6 +28,8 @@ struct CheckLimits {
   double logprob = 0.1;  // largest difference of one log-probability
   double margin = 0.05;  // largest difference of a margin
   double nmse = 1e-5;    // largest of a row; dense rows alone
+  // Largest relative error of what a layer left, as SketchError estimates it.
+  double layer = 0.05;
   bool allow_ties = false;
 };
 
@@ -63,6 +65,14 @@ struct Worst {
   std::size_t row = 0;
 };
 
+// What a layer left at a position, and how far that is off.
+struct CheckpointPlace {
+  int layer = 0;
+  CheckpointWhat what = CheckpointWhat::kStream;
+  std::size_t row = 0;
+  double error = 0;
+};
+
 struct CaseReport {
   std::string name;
   CaseState state = CaseState::kSkipped;
@@ -82,6 +92,13 @@ struct CaseReport {
   double top_k_agreement = NAN;
   std::size_t nan_count = 0;
   std::optional<double> peer_mean_kl;
+
+  std::size_t checkpoint_rows = 0;  // compared: 0 where the golden has none
+  std::optional<CheckpointPlace> worst_checkpoint;
+  // The first above the limit: by position, then in the order in which a model computes. What came
+  // before it was right, so the fault is there.
+  std::optional<CheckpointPlace> first_checkpoint;
+  std::vector<std::string> missing_checkpoints;  // "layer 9, stream": this model has no such
 };
 
 // Rows in order in, one report out. Rows are those of Replay: after each prompt token, then after
@@ -91,6 +108,8 @@ class CaseChecker {
   // The arguments outlive the checker; `tokenizer` may be null.
   CaseChecker(const GoldenCase& golden, const CheckLimits& limits, const Tokenizer* tokenizer);
   void Take(std::size_t row, std::span<const float> logits);
+  // What the same run left of its layers, once, after the last row.
+  void TakeCheckpoints(const std::vector<GoldenCheckpoint>& ours);
   CaseReport Finish();
 
  private:
@@ -104,6 +123,11 @@ class CaseChecker {
   double kl_sum_ = 0;
   std::size_t top_k_hits_ = 0, top_k_wanted_ = 0;
 };
+
+// A token that is not the golden's, as far as the golden tells. Near-tie where the golden's margin
+// there is below the limit and `ours` is its second.
+Departure DepartureAt(const GoldenCase& golden, std::size_t index, TokenId ours,
+                      const CheckLimits& limits, const Tokenizer* tokenizer);
 
 // Sets the state from the counts and distances, with the reasons.
 void JudgeCase(const CheckLimits& limits, CaseReport* report);

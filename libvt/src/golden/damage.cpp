@@ -1,7 +1,6 @@
 #include "golden/damage.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace vt {
 namespace {
@@ -102,6 +101,16 @@ bool DropLast(ordered_json& list) {
   return true;
 }
 
+// The last layer of which there is a checkpoint, and its row in the middle.
+ordered_json* CheckpointLayer(ordered_json& document) {
+  ordered_json& points = document["cases"][0]["checkpoints"];
+  return points.is_object() && !points["layers"].empty() ? &points["layers"].back() : nullptr;
+}
+ordered_json* CheckpointRow(ordered_json& document) {
+  ordered_json* layer = CheckpointLayer(document);
+  return layer ? &(*layer)["rows"][(*layer)["rows"].size() / 2] : nullptr;
+}
+
 GoldenDamage Edit(std::string what, std::function<bool(ordered_json&)> edit) {
   return {std::move(what), std::move(edit), nullptr};
 }
@@ -185,76 +194,37 @@ std::vector<GoldenDamage> GoldenDamages() {
     d["schema"] = "vt.golden/2";
     return true;
   }));
+  all.push_back(Edit("checkpoint: a norm is higher by a fifth", [](Json& d) {
+    Json* row = CheckpointRow(d);
+    return row && Add(&(*row)[0], 0.2 * (*row)[0].get<double>());
+  }));
+  all.push_back(Edit("checkpoint: one sum is off by the norm", [](Json& d) {
+    Json* row = CheckpointRow(d);
+    return row && Add(&(*row)[3], (*row)[0].get<double>());
+  }));
+  all.push_back(Edit("checkpoint: two positions change places", [](Json& d) {
+    Json* layer = CheckpointLayer(d);
+    if (!layer || (*layer)["rows"].size() < 2) return false;
+    std::swap((*layer)["rows"].front(), (*layer)["rows"].back());
+    return true;
+  }));
+  all.push_back(Edit("checkpoint: of a layer that the model has not", [](Json& d) {
+    Json* layer = CheckpointLayer(d);
+    if (!layer) return false;
+    (*layer)["layer"] = 1000000;
+    return true;
+  }));
+  all.push_back(Edit("checkpoints: a position is missing", [](Json& d) {
+    Json* layer = CheckpointLayer(d);
+    return layer && DropLast((*layer)["rows"]);
+  }));
+  all.push_back(Edit("checkpoints: none is left", [](Json& d) {
+    if (!CheckpointLayer(d)) return false;
+    d["cases"][0]["checkpoints"] = nullptr;
+    return true;
+  }));
   all.push_back({"document: cut in half", nullptr,
                  [](const std::string& text) { return text.substr(0, text.size() / 2); }});
-  return all;
-}
-
-namespace {
-
-const GgufTensor* FirstOf(const GgufFile& file, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (const GgufTensor* tensor = file.FindTensor(name)) return tensor;
-  }
-  return nullptr;
-}
-
-// The byte and bit that hold the highest bit of the exponent of the first scale (or number) of the
-// block that begins at `begin`: its change makes a block's weights wildly different.
-struct Bit {
-  std::uint64_t byte = 0;
-  std::uint8_t mask = 0;
-};
-std::optional<Bit> ScaleBit(DType type) {
-  switch (type) {
-    case DType::kF32:
-      return Bit{3, 0x40};
-    case DType::kF16:
-    case DType::kBF16:
-      return Bit{1, 0x40};
-    case DType::kQ4_0:
-    case DType::kQ4_1:
-    case DType::kQ5_0:
-    case DType::kQ5_1:
-    case DType::kQ8_0:
-    case DType::kQ4_K:
-    case DType::kQ5_K:
-      return Bit{1, 0x40};  // blocks begin with an f16 scale
-    case DType::kQ6_K:
-      return Bit{209, 0x40};  // and end with it
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
-std::vector<ModelDamage> ModelDamages(const GgufFile& file, const Golden& golden) {
-  std::vector<ModelDamage> all;
-  const auto add = [&](std::string part, const GgufTensor* tensor, std::uint64_t row) {
-    if (!tensor || row >= tensor->rows()) return;
-    const std::optional<Bit> bit = ScaleBit(tensor->type);
-    if (!bit) return;
-    const std::uint64_t row_bytes = tensor->bytes / tensor->rows();
-    all.push_back({"weights: one bit of " + std::move(part) + " (" + std::string(tensor->name) +
-                       ", " + std::string(NameOf(tensor->type)) + ")",
-                   tensor->shard, tensor->offset + row * row_bytes + bit->byte, bit->mask, false});
-  };
-  const TokenId first = golden.cases.front().prompt.front();
-  add("the first token's embedding", file.FindTensor("token_embd.weight"),
-      static_cast<std::uint64_t>(first));
-  add("an attention matrix", FirstOf(file, {"blk.0.attn_v.weight", "blk.0.attn_qkv.weight"}), 0);
-  add("a feed-forward matrix",
-      FirstOf(file, {"blk.0.ffn_down.weight", "blk.0.ffn_up.weight", "blk.0.ffn_down_exps.weight"}),
-      0);
-  add("a norm", FirstOf(file, {"output_norm.weight", "blk.0.attn_norm.weight"}), 0);
-  for (const GgufTensor& tensor : file.tensors()) {
-    if (tensor.name.find("ffn_") == std::string_view::npos || tensor.rows() < 2) continue;
-    all.push_back(
-        {"weights: the lowest bit of a block's last byte (" + std::string(tensor.name) + ")",
-         tensor.shard, tensor.offset + tensor.bytes / tensor.rows() - 4, 0x01, true});
-    break;
-  }
   return all;
 }
 

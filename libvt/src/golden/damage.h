@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "golden/golden.h"
 #include "vt/gguf.h"
+#include "vt/model_spec.h"
 
 namespace vt {
 
@@ -20,16 +23,26 @@ struct GoldenDamage {
 };
 std::vector<GoldenDamage> GoldenDamages();
 
-// One bit of one block of one tensor.
+// How often a run chose each expert of each layer.
+using ExpertUse = std::map<int, std::map<std::int32_t, std::size_t>>;
+
+// A bit of a block, a number of a tensor.
 struct ModelDamage {
   std::string what;
-  std::uint32_t shard = 0;
-  std::uint64_t offset = 0;  // in the shard's file
-  std::uint8_t mask = 0;
-  // The bit is too small to show in the logits: only a digest of all bytes can tell.
+  struct Byte {
+    std::uint32_t shard = 0;
+    std::uint64_t offset = 0;  // in the shard's file
+    std::uint8_t mask = 0;     // the bits that turn over
+  };
+  std::vector<Byte> bytes;
+  // A bit that is too small to show in the logits: only a digest of all bytes can tell.
   bool needs_digest = false;
+  // A scale that a norm takes out again: only a checkpoint of this layer's experts can tell.
+  std::optional<int> needs_checkpoint;
 };
-// `golden` says which tokens are read.
-std::vector<ModelDamage> ModelDamages(const GgufFile& file, const Golden& golden);
+// `golden` says which tokens are read, `use` which experts: what is never read could be spoilt
+// unseen.
+std::vector<ModelDamage> ModelDamages(const GgufFile& file, const ModelSpec& spec,
+                                      const Golden& golden, const ExpertUse& use);
 
 }  // namespace vt

@@ -135,17 +135,12 @@ CaseReport CompareAnswer(const GoldenCase& golden, const RunAnswer& answer,
       ++report.same;
       continue;
     }
-    Departure part;
-    part.index = i;
-    part.golden = golden.generated[i];
-    part.ours = answer.tokens[i];
-    part.golden_text = TokenText(tokenizer, part.golden);
-    part.our_text = TokenText(tokenizer, part.ours);
-    part.golden_margin = golden.margins[i];
-    const GoldenRow* row = RowThatChose(golden, i);
-    const bool is_second = row && row->top.size() > 1 && row->top[1].first == part.ours;
-    part.verdict = part.golden_margin < limits.tie && is_second ? TokenVerdict::kNearTie
-                                                                : TokenVerdict::kWrong;
+    Departure part = DepartureAt(golden, i, answer.tokens[i], limits, tokenizer);
+    if (part.golden_margin < limits.tie && SecondAt(golden, i) == kNoToken) {
+      report.reasons.push_back("at token " + std::to_string(i) +
+                               " the golden's margin is below the limit of a tie, but it keeps no "
+                               "logits there, which would tell whether the run's token was second");
+    }
     ++(part.verdict == TokenVerdict::kNearTie ? report.ties : report.wrong);
     report.departures.push_back(std::move(part));
     break;

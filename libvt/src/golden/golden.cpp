@@ -54,6 +54,27 @@ void WriteRows(std::string_view key, const std::vector<GoldenRow>& rows, JsonWri
   json.EndArray().EndObject();
 }
 
+void WriteCheckpoints(const std::vector<GoldenCheckpoint>& points, JsonWriter& json) {
+  json.Key("checkpoints");
+  if (points.empty()) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Field("form", kCheckpointForm).Key("layers").BeginArray();
+  for (const GoldenCheckpoint& point : points) {
+    json.BeginObject().Field("layer", point.layer).Field("what", NameOf(point.what));
+    json.Key("rows").BeginArray();
+    for (const Sketch& row : point.rows) {
+      json.BeginArray();
+      WriteNumber(row.norm, json);
+      for (const double sum : row.sums) WriteNumber(sum, json);
+      json.EndArray();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
 void WriteCase(const GoldenCase& one, JsonWriter& json) {
   json.BeginObject().Field("name", one.name).Field("prompt_text", one.prompt_text);
   WriteIds("prompt_tokens", one.prompt, json);
@@ -63,6 +84,7 @@ void WriteCase(const GoldenCase& one, JsonWriter& json) {
   json.EndArray();
   WriteRows("logits", one.rows, json);
   WriteRows("generated_logits", one.generated_rows, json);
+  WriteCheckpoints(one.checkpoints, json);
   json.EndObject();
 }
 
@@ -97,6 +119,10 @@ Status CheckRowIds(const std::vector<GoldenRow>& rows, std::int64_t vocab, const
 
 }  // namespace
 
+std::string_view NameOf(CheckpointWhat what) {
+  return what == CheckpointWhat::kExperts ? "experts" : "stream";
+}
+
 void WriteGoldenBody(const Golden& golden, JsonWriter& json) {
   const GoldenModel& model = golden.model;
   json.Key("model").BeginObject();
@@ -110,7 +136,8 @@ void WriteGoldenBody(const Golden& golden, JsonWriter& json) {
   const GoldenCounts counts = CountOf(golden);
   json.Key("counts").BeginObject().Field("cases", counts.cases);
   json.Field("prompt_tokens", counts.prompt_tokens);
-  json.Field("generated_tokens", counts.generated_tokens).EndObject();
+  json.Field("generated_tokens", counts.generated_tokens);
+  json.Field("checkpoint_rows", counts.checkpoint_rows).EndObject();
   json.Key("cases").BeginArray();
   for (const GoldenCase& one : golden.cases) WriteCase(one, json);
   json.EndArray();
@@ -122,6 +149,9 @@ GoldenCounts CountOf(const Golden& golden) {
     ++counts.cases;
     counts.prompt_tokens += one.prompt.size();
     counts.generated_tokens += one.generated.size();
+    for (const GoldenCheckpoint& point : one.checkpoints) {
+      counts.checkpoint_rows += point.rows.size();
+    }
   }
   return counts;
 }
@@ -142,6 +172,24 @@ const GoldenRow* RowThatChose(const GoldenCase& golden, std::size_t index) {
   if (!golden.rows.empty() && index == 0) return &golden.rows.back();
   const std::size_t at = index - (golden.rows.empty() ? 0 : 1);
   return at < golden.generated_rows.size() ? &golden.generated_rows[at] : nullptr;
+}
+
+double MarginAt(const GoldenCase& golden, std::size_t index) {
+  if (!std::isnan(golden.margins[index])) return golden.margins[index];
+  const GoldenRow* row = RowThatChose(golden, index);
+  if (!row || !row->known()) return NAN;
+  const GoldenRow best = row->dense.empty() ? *row : TopRow(row->dense, 2);
+  return best.top.size() > 1 ? best.top[0].second - best.top[1].second : NAN;
+}
+
+TokenId SecondAt(const GoldenCase& golden, std::size_t index) {
+  const GoldenRow* row = RowThatChose(golden, index);
+  if (!row || !row->known()) return kNoToken;
+  const GoldenRow best = row->dense.empty() ? *row : TopRow(row->dense, 2);
+  for (std::size_t i = 0; i < best.top.size() && i < 2; ++i) {
+    if (best.top[i].first != golden.generated[index]) return best.top[i].first;
+  }
+  return kNoToken;
 }
 
 double LogSumExp(std::span<const float> logits) {

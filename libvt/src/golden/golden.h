@@ -2,8 +2,8 @@
 // docs/json/vt.golden.md describes the document.
 //
 // Goal: a file of kilobytes holds all that a verdict needs: the prompt's ids, the greedy tokens,
-// how near the runner-up was, and the highest logits with the log-sum-exp of all. Non-goal: whole
-// activations.
+// how near the runner-up was, the highest logits with the log-sum-exp of all, and, where asked for,
+// sketches of what layers left. Non-goal: whole activations.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "golden/sketch.h"
 #include "vt/status.h"
 #include "vt/tokenizer.h"
 
 namespace vt {
 
 inline constexpr std::string_view kGoldenSchema = "vt.golden/1";
+inline constexpr std::string_view kCheckpointForm = "norm, 8 sums of signs";
 
 struct GoldenModel {
   std::optional<std::string> file;            // without folders
@@ -44,6 +46,18 @@ struct GoldenRow {
   bool known() const { return !dense.empty() || !top.empty(); }
 };
 
+// In the order in which a layer computes them: the weighted sum of its chosen experts, the residual
+// stream after it.
+enum class CheckpointWhat { kExperts, kStream };
+std::string_view NameOf(CheckpointWhat what);  // "experts", "stream"
+
+// What a layer left after each token of the prompt, then of the answer but the last.
+struct GoldenCheckpoint {
+  int layer = 0;
+  CheckpointWhat what = CheckpointWhat::kStream;
+  std::vector<Sketch> rows;
+};
+
 struct GoldenCase {
   std::string name;
   std::optional<std::string> prompt_text;
@@ -54,6 +68,7 @@ struct GoldenCase {
   std::vector<GoldenRow> rows;  // row i: after prompt token i; empty: none recorded
   // Row i: those that chose generated token i + 1 (row 0 of the answer is the prompt's last).
   std::vector<GoldenRow> generated_rows;
+  std::vector<GoldenCheckpoint> checkpoints;  // each layer and what once
   std::optional<double> peer_mean_kl;  // how far another runtime was off, where the file says
 };
 
@@ -67,6 +82,7 @@ struct Golden {
 // What a document says of its own size, so that a part cannot pass for the whole.
 struct GoldenCounts {
   std::size_t cases = 0, prompt_tokens = 0, generated_tokens = 0;
+  std::size_t checkpoint_rows = 0;
 };
 GoldenCounts CountOf(const Golden& golden);
 
@@ -85,6 +101,11 @@ Status CheckGoldenIds(const Golden& golden, std::int64_t vocab);
 
 // The row of the logits that chose generated token `index`; null where none was recorded.
 const GoldenRow* RowThatChose(const GoldenCase& golden, std::size_t index);
+
+// The margin at generated token `index`: as the golden says, else of the row that chose it; NaN
+// where neither is known. The runner-up of the row; kNoToken where it names none.
+double MarginAt(const GoldenCase& golden, std::size_t index);
+TokenId SecondAt(const GoldenCase& golden, std::size_t index);
 
 // The highest `k` logits as a row.
 GoldenRow TopRow(std::span<const float> logits, std::size_t k);

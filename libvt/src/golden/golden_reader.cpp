@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -121,6 +122,67 @@ Status ReadLogits(const ordered_json& from, const std::string& at, GoldenCase* o
   return {};
 }
 
+Result<Sketch> ReadSketch(const ordered_json& from, const std::string& at) {
+  if (!from.is_array() || from.size() != kSketchSums + 1) {
+    return JsonError(at, "must be an array of a norm and " + std::to_string(kSketchSums) + " sums");
+  }
+  Sketch row;
+  VT_ASSIGN_OR_RETURN(row.norm, ReadNumber(from[0], Below(at, 0)));
+  if (row.norm < 0) return JsonError(Below(at, 0), "a norm is not negative");
+  for (std::size_t k = 0; k < kSketchSums; ++k) {
+    VT_ASSIGN_OR_RETURN(row.sums[k], ReadNumber(from[k + 1], Below(at, k + 1)));
+  }
+  return row;
+}
+
+Result<GoldenCheckpoint> ReadCheckpoint(const ordered_json& from, const std::string& at,
+                                        std::size_t rows) {
+  if (!from.is_object()) return JsonError(at, "must be an object of layer, what and rows");
+  GoldenCheckpoint point;
+  VT_ASSIGN_OR_RETURN(const ordered_json* layer, Member(from, "layer", at));
+  VT_ASSIGN_OR_RETURN(point.layer, ReadId(*layer, Below(at, "layer")));
+  VT_ASSIGN_OR_RETURN(const std::string what, StringOf(from, "what", at));
+  point.what = what == "experts" ? CheckpointWhat::kExperts : CheckpointWhat::kStream;
+  if (what != NameOf(point.what)) {
+    return JsonError(Below(at, "what"), "\"" + ValidUtf8(what) + "\" is not stream or experts");
+  }
+  VT_ASSIGN_OR_RETURN(const ordered_json* list, ArrayOf(from, "rows", at));
+  if (list->size() != rows) {
+    return JsonError(Below(at, "rows"), std::to_string(list->size()) + " rows for " +
+                                            std::to_string(rows) + " positions");
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    VT_ASSIGN_OR_RETURN(const Sketch row, ReadSketch((*list)[i], Below(Below(at, "rows"), i)));
+    point.rows.push_back(row);
+  }
+  return point;
+}
+
+Status ReadCheckpoints(const ordered_json& from, const std::string& at, GoldenCase* one) {
+  if (!from.contains("checkpoints") || from["checkpoints"].is_null()) return {};
+  const std::string here = Below(at, "checkpoints");
+  const ordered_json& points = from["checkpoints"];
+  if (!points.is_object()) return JsonError(here, "must be an object of form and layers");
+  VT_ASSIGN_OR_RETURN(const std::string form, StringOf(points, "form", here));
+  // Of another form they could not be compared, and what is not compared must not pass.
+  if (form != kCheckpointForm) {
+    return JsonError(Below(here, "form"),
+                     "\"" + ValidUtf8(form) + "\" is not \"" + std::string(kCheckpointForm) + "\"");
+  }
+  VT_ASSIGN_OR_RETURN(const ordered_json* layers, ArrayOf(points, "layers", here));
+  const std::size_t rows = one->prompt.size() + std::max<std::size_t>(one->generated.size(), 1) - 1;
+  std::set<std::pair<int, CheckpointWhat>> seen;
+  for (std::size_t i = 0; i < layers->size(); ++i) {
+    const std::string place = Below(Below(here, "layers"), i);
+    VT_ASSIGN_OR_RETURN(GoldenCheckpoint point, ReadCheckpoint((*layers)[i], place, rows));
+    if (!seen.insert({point.layer, point.what}).second) {
+      return JsonError(place, "layer " + std::to_string(point.layer) + " is there twice");
+    }
+    one->checkpoints.push_back(std::move(point));
+  }
+  return {};
+}
+
 Result<GoldenCase> ReadCase(const ordered_json& from, const std::string& at) {
   if (!from.is_object()) return JsonError(at, "must be an object");
   GoldenCase one;
@@ -149,6 +211,7 @@ Result<GoldenCase> ReadCase(const ordered_json& from, const std::string& at) {
                                                " generated tokens");
   }
   VT_RETURN_IF_ERROR(ReadLogits(from, at, &one));
+  VT_RETURN_IF_ERROR(ReadCheckpoints(from, at, &one));
   if (from.contains("peer") && from["peer"].is_object() &&
       from["peer"].contains("mean_kl_to_exact") && from["peer"]["mean_kl_to_exact"].is_number()) {
     one.peer_mean_kl = from["peer"]["mean_kl_to_exact"].get<double>();
@@ -178,7 +241,8 @@ Status CheckCounts(const ordered_json& document, const Golden& golden) {
   const std::pair<const char*, std::size_t> wanted[] = {
       {"cases", found.cases},
       {"prompt_tokens", found.prompt_tokens},
-      {"generated_tokens", found.generated_tokens}};
+      {"generated_tokens", found.generated_tokens},
+      {"checkpoint_rows", found.checkpoint_rows}};
   for (const auto& [key, count] : wanted) {
     const auto said = counts->find(key);
     if (said == counts->end() || (said->is_number_unsigned() && *said == count)) continue;

@@ -58,8 +58,10 @@ Result<std::vector<GoldenCase>> RecordCases(Engine& engine,
       // After the last token nothing is asked.
       return ends || index + 1 == prompt.max_tokens ? kNoToken : id;
     };
+    if (options.checkpoints) options.checkpoints->Clear();
     const Status status = ReplayAndContinue(engine, prompt.tokens, 0, sink, choose);
     if (!status.ok()) return status.Annotate("case " + ValidUtf8(prompt.name));
+    if (options.checkpoints) one.checkpoints = options.checkpoints->Take();
     cases.push_back(std::move(one));
   }
   return cases;

@@ -21,6 +21,8 @@ struct RecordPrompt {
 struct RecordOptions {
   std::size_t top_k = 40;           // logits kept of a row; 0: all of them
   std::vector<TokenId> end_tokens;  // an answer ends with one of these
+  // Whose hook the engine was loaded with; null: no checkpoints are kept.
+  CheckpointRecorder* checkpoints = nullptr;
 };
 
 // kNo: logits that are not finite, of which no golden can be made. kInvalid: a prompt that does not

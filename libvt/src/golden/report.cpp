@@ -27,6 +27,31 @@ void WriteToken(std::string_view key, TokenId id, const std::string& text, doubl
   json.Field("golden_logit", golden_logit).Field("our_logit", our_logit).EndObject();
 }
 
+void WriteCheckpointPlace(std::string_view key, const std::optional<CheckpointPlace>& place,
+                          JsonWriter& json) {
+  json.Key(key);
+  if (!place) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Field("layer", place->layer).Field("what", NameOf(place->what));
+  json.Field("at", place->row).Field("error", place->error).EndObject();
+}
+
+void WriteCheckpoints(const CaseReport& one, JsonWriter& json) {
+  json.Key("checkpoints");
+  if (one.checkpoint_rows == 0 && one.missing_checkpoints.empty()) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Field("rows", one.checkpoint_rows);
+  WriteCheckpointPlace("max_error", one.worst_checkpoint, json);
+  WriteCheckpointPlace("first_above_limit", one.first_checkpoint, json);
+  json.Key("missing").BeginArray();
+  for (const std::string& name : one.missing_checkpoints) json.Value(name);
+  json.EndArray().EndObject();
+}
+
 void WriteDeparture(const Departure& part, JsonWriter& json) {
   json.BeginObject().Field("index", part.index).Field("verdict", NameOf(part.verdict));
   WriteToken("golden", part.golden, part.golden_text, part.golden_logit, part.our_logit_of_golden,
@@ -58,7 +83,9 @@ void WriteCase(const CaseReport& one, JsonWriter& json) {
   } else {
     json.Null();
   }
-  json.Field("nan_count", one.nan_count).Field("peer_mean_kl", one.peer_mean_kl).EndObject();
+  json.Field("nan_count", one.nan_count).Field("peer_mean_kl", one.peer_mean_kl);
+  WriteCheckpoints(one, json);
+  json.EndObject();
 }
 
 }  // namespace
@@ -123,7 +150,7 @@ void WriteReportBody(const GoldenReport& report, JsonWriter& json) {
   const CheckLimits& limits = report.limits;
   json.Key("limits").BeginObject().Field("tie", limits.tie).Field("allow_ties", limits.allow_ties);
   json.Field("kl", limits.kl).Field("logprob", limits.logprob).Field("margin", limits.margin);
-  json.Field("nmse", limits.nmse).EndObject();
+  json.Field("nmse", limits.nmse).Field("layer", limits.layer).EndObject();
   json.Key("settings").Raw(report.settings_json);
   const ReportCounts n = Count(report);
   json.Key("counts").BeginObject();

@@ -136,6 +136,16 @@ std::string ReportText(const GoldenReport& report) {
     rows += one.rows;
   }
   if (rows > 0) text += ", mean KL " + Number(kl / static_cast<double>(rows));
+  std::size_t checkpoint_rows = 0;
+  double layer_error = 0;
+  for (const CaseReport& one : report.cases) {
+    checkpoint_rows += one.checkpoint_rows;
+    if (one.worst_checkpoint) layer_error = std::max(layer_error, one.worst_checkpoint->error);
+  }
+  if (checkpoint_rows > 0) {
+    text += ", layers off by at most " + Number(layer_error) + " at " +
+            std::to_string(checkpoint_rows) + " checkpoints";
+  }
   if (n.cases_same < n.cases) {
     text += "; of " + std::to_string(n.cases) + " cases " + std::to_string(n.cases_same) +
             " same, " + std::to_string(n.cases_with_ties) + " with ties, " +

@@ -36,9 +36,33 @@ Complaint ComplaintOf(const std::vector<CaseReport>& cases) {
   return {};
 }
 
+// An engine, and who watches it: both outlive it.
+struct Watched {
+  std::unique_ptr<CheckpointRecorder> checkpoints;  // where the golden has some
+  std::unique_ptr<ExpertUse> use = std::make_unique<ExpertUse>();
+  std::unique_ptr<Engine> engine;
+};
+
+Result<Watched> LoadWatched(const Golden& golden, const GgufFile& file, const ModelSpec& spec,
+                            const SelfTestOptions& options) {
+  Watched out;
+  out.checkpoints = RecorderFor(golden, spec);
+  const auto record =
+      out.checkpoints ? out.checkpoints->Hook() : [](const OpEvent&) { return Status(); };
+  EngineOptions engine = options.engine;
+  engine.on_op = [record, use = out.use.get()](const OpEvent& event) {
+    for (const std::int32_t expert : event.numbers) ++(*use)[event.layer][expert];
+    return record(event);
+  };
+  LoadControl control;
+  control.cancel = options.cancel;
+  VT_ASSIGN_OR_RETURN(out.engine, Engine::Load(file, spec, engine, control));
+  return out;
+}
+
 // A check as `vt-golden check` does it: document, digests, ids, cases. Interruption and the like
 // are failures of the test and not of the golden.
-Result<Complaint> CheckText(const std::string& text, FileDigests& digests, Engine& engine,
+Result<Complaint> CheckText(const std::string& text, FileDigests& digests, const Watched& watched,
                             const SelfTestOptions& options) {
   const Result<Golden> golden = ParseGolden(text);
   if (!golden.ok()) return golden.status().message();
@@ -48,8 +72,9 @@ Result<Complaint> CheckText(const std::string& text, FileDigests& digests, Engin
   }
   CheckWatch watch;
   watch.cancel = options.cancel;
+  watch.checkpoints = watched.checkpoints.get();
   const Result<std::vector<CaseReport>> cases =
-      CheckCases(*golden, engine, nullptr, options.limits, watch);
+      CheckCases(*golden, *watched.engine, nullptr, options.limits, watch);
   if (cases.ok()) return ComplaintOf(*cases);
   if (cases.status().code() == Code::kInterrupted) return cases.status();
   return cases.status().message();
@@ -75,6 +100,7 @@ class ModelCopy {
     }
     auto copy = std::unique_ptr<ModelCopy>(new ModelCopy(folder));
     for (const GgufShard& shard : file.shards()) {
+      if (shard.computed) continue;  // behind all files
       const fs::path to = fs::path(folder) / fs::path(shard.path).filename();
       if (!fs::copy_file(shard.path, to, error)) {
         return Status(Code::kDevice, to.string() + ": cannot be written (" + error.message() + ")");
@@ -91,43 +117,46 @@ class ModelCopy {
 
   const std::string& path() const { return paths_.front(); }
 
-  // Turns the bits of `mask` over.
+  // Turns the bits of the masks over; twice is as it was.
   Status Flip(const ModelDamage& damage) const {
-    const std::string& path = paths_[damage.shard];
+    for (const ModelDamage::Byte& one : damage.bytes) VT_RETURN_IF_ERROR(Flip(one));
+    return {};
+  }
+
+ private:
+  Status Flip(const ModelDamage::Byte& one) const {
+    const std::string& path = paths_[one.shard];
     const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
     std::uint8_t byte = 0;
-    const auto offset = static_cast<off_t>(damage.offset);
+    const auto offset = static_cast<off_t>(one.offset);
     bool good = descriptor >= 0 && pread(descriptor, &byte, 1, offset) == 1;
-    byte ^= damage.mask;
+    byte ^= one.mask;
     good = good && pwrite(descriptor, &byte, 1, offset) == 1;
     if (descriptor >= 0) close(descriptor);
     return good ? Status() : Status(Code::kDevice, path + ": cannot be changed");
   }
 
- private:
   explicit ModelCopy(std::string folder) : folder_(std::move(folder)) {}
   std::string folder_;
   std::vector<std::string> paths_;
 };
 
-Result<Complaint> CheckModelFile(const std::string& text, const std::string& path,
-                                 const SelfTestOptions& options, bool any_digest) {
+Result<Complaint> CheckModelFile(const Golden& golden, const std::string& text,
+                                 const std::string& path, const SelfTestOptions& options,
+                                 bool any_digest) {
   const Result<GgufFile> file = GgufFile::Open(path);
   if (!file.ok()) return file.status().message();
   const Result<ModelSpec> spec = ReadModelSpec(*file);
   if (!spec.ok()) return spec.status().message();
-  LoadControl control;
-  control.cancel = options.cancel;
-  const Result<std::unique_ptr<Engine>> engine =
-      Engine::Load(*file, *spec, options.engine, control);
-  if (!engine.ok()) {
-    if (engine.status().code() == Code::kInterrupted) return engine.status();
-    return engine.status().message();
+  const Result<Watched> watched = LoadWatched(golden, *file, *spec, options);
+  if (!watched.ok()) {
+    if (watched.status().code() == Code::kInterrupted) return watched.status();
+    return watched.status().message();
   }
   SelfTestOptions inner = options;
   inner.any_digest = any_digest;
   FileDigests digests(*file);
-  return CheckText(text, digests, **engine, inner);
+  return CheckText(text, digests, *watched, inner);
 }
 
 // The two shortest cases.
@@ -138,6 +167,13 @@ Golden Shortened(const Golden& golden) {
   });
   if (out.cases.size() > 2) out.cases.resize(2);
   return out;
+}
+
+bool HasExperts(const Golden& golden, int layer) {
+  const std::vector<GoldenCheckpoint>& points = golden.cases.front().checkpoints;
+  return std::any_of(points.begin(), points.end(), [&](const GoldenCheckpoint& point) {
+    return point.layer == layer && point.what == CheckpointWhat::kExperts;
+  });
 }
 
 bool TouchesDigests(const std::string& what) {
@@ -154,18 +190,15 @@ Result<std::vector<SelfTestRow>> SelfTest(const Golden& golden, const GgufFile& 
   const Golden sample = Shortened(golden);
   const std::string text = TextOf(sample);
   VT_ASSIGN_OR_RETURN(const ModelSpec spec, ReadModelSpec(file));
-  LoadControl control;
-  control.cancel = options.cancel;
-  VT_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine,
-                      Engine::Load(file, spec, options.engine, control));
+  VT_ASSIGN_OR_RETURN(const Watched watched, LoadWatched(sample, file, spec, options));
   FileDigests digests(file);
-  VT_ASSIGN_OR_RETURN(const Complaint before, CheckText(text, digests, *engine, options));
+  VT_ASSIGN_OR_RETURN(const Complaint before, CheckText(text, digests, watched, options));
   if (!before.empty()) {
     return InvalidError("the golden does not pass as it is (" + before +
                         "), so nothing could be shown; see vt-golden check");
   }
   const std::vector<GoldenDamage> damages = GoldenDamages();
-  const std::vector<ModelDamage> model_damages = ModelDamages(file, sample);
+  const std::vector<ModelDamage> model_damages = ModelDamages(file, spec, sample, *watched.use);
   const std::size_t total = damages.size() + model_damages.size();
   std::size_t done = 0;
   const auto progress = [&] {
@@ -185,7 +218,7 @@ Result<std::vector<SelfTestRow>> SelfTest(const Golden& golden, const GgufFile& 
     } else {
       spoilt = damage.cut(text);
     }
-    VT_ASSIGN_OR_RETURN(const Complaint complaint, CheckText(spoilt, digests, *engine, options));
+    VT_ASSIGN_OR_RETURN(const Complaint complaint, CheckText(spoilt, digests, watched, options));
     rows.push_back({damage.what, "golden", !complaint.empty(), complaint});
   }
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelCopy> copy, ModelCopy::Make(file, temp_folder));
@@ -194,9 +227,10 @@ Result<std::vector<SelfTestRow>> SelfTest(const Golden& golden, const GgufFile& 
   for (const ModelDamage& damage : model_damages) {
     progress();
     if (damage.needs_digest && !whole_digest) continue;
+    if (damage.needs_checkpoint && !HasExperts(sample, *damage.needs_checkpoint)) continue;
     VT_RETURN_IF_ERROR(copy->Flip(damage));
     VT_ASSIGN_OR_RETURN(const Complaint complaint,
-                        CheckModelFile(text, copy->path(), options, !damage.needs_digest));
+                        CheckModelFile(sample, text, copy->path(), options, !damage.needs_digest));
     VT_RETURN_IF_ERROR(copy->Flip(damage));
     rows.push_back({damage.what, "model", !complaint.empty(), complaint});
   }

@@ -6,24 +6,61 @@
 
 namespace vt {
 
-#define VT_FAMILIES(X) \
-  X(LlamaFamily)       \
-  X(Mistral3Family)    \
-  X(SmolLm3Family)     \
-  X(GraniteFamily)     \
-  X(Qwen2Family)       \
-  X(Qwen3Family)       \
-  X(GemmaFamily)       \
-  X(Gemma2Family)      \
-  X(Gemma3Family)      \
-  X(Phi3Family)        \
-  X(Olmo2Family)       \
-  X(Exaone4Family)     \
-  X(StableLmFamily)    \
-  X(StarCoder2Family)  \
-  X(Gpt2Family)        \
-  X(CommandRFamily)    \
-  X(Cohere2Family)
+#define VT_FAMILIES(X)   \
+  X(Mamba2Family)        \
+  X(GraniteHybridFamily) \
+  X(NemotronHFamily)     \
+  X(NemotronHMoeFamily)  \
+  X(Lfm2Family)          \
+  X(Lfm2MoeFamily)       \
+  X(Qwen3NextFamily)     \
+  X(Qwen35Family)        \
+  X(Qwen35MoeFamily)     \
+  X(LlamaFamily)         \
+  X(Mistral3Family)      \
+  X(SmolLm3Family)       \
+  X(GraniteFamily)       \
+  X(Qwen2Family)         \
+  X(Qwen3Family)         \
+  X(GemmaFamily)         \
+  X(Gemma2Family)        \
+  X(Gemma3Family)        \
+  X(Phi3Family)          \
+  X(Olmo2Family)         \
+  X(Exaone4Family)       \
+  X(StableLmFamily)      \
+  X(StarCoder2Family)    \
+  X(Gpt2Family)          \
+  X(CommandRFamily)      \
+  X(Cohere2Family)       \
+  X(InternLm2Family)     \
+  X(SeedOssFamily)       \
+  X(Glm4Family)          \
+  X(HunyuanDenseFamily)  \
+  X(HunyuanMoeFamily)    \
+  X(Qwen2MoeFamily)      \
+  X(Qwen3MoeFamily)      \
+  X(OlmoeFamily)         \
+  X(PhiMoeFamily)        \
+  X(GraniteMoeFamily)    \
+  X(DeepSeekFamily)      \
+  X(Dots1Family)         \
+  X(BailingMoe2Family)   \
+  X(Ernie45MoeFamily)    \
+  X(Glm4MoeFamily)       \
+  X(MiniMaxM2Family)     \
+  X(SmallThinkerFamily)  \
+  X(GptOssFamily)        \
+  X(MiMo2Family)         \
+  X(AfMoeFamily)         \
+  X(Llama4Family)        \
+  X(GrokFamily)          \
+  X(MiniCpm3Family)      \
+  X(Gemma4Family)        \
+  X(DeepSeek2Family)     \
+  X(Mistral4Family)      \
+  X(DeepSeek32Family)    \
+  X(GlmDsaFamily)
 
 #define VT_DECLARE(name) Family name();
 VT_FAMILIES(VT_DECLARE)

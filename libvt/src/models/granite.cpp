@@ -1,4 +1,5 @@
-// Granite 3: Llama's block with scales on embedding, attention, branches and logits.
+// Granite 3, dense and with experts: Llama's block with scales on embedding, attention, branches
+// and logits.
 #include "models/family.h"
 #include "models/spec_builder.h"
 
@@ -27,7 +28,14 @@ Family GraniteFamily() {
   Family family;
   family.architecture = "granite";
   family.pairing = RopePairing::kInterleaved;
+  family.moe.normalize = true;
   family.adjust = Adjust;
+  return family;
+}
+
+Family GraniteMoeFamily() {
+  Family family = GraniteFamily();
+  family.architecture = "granitemoe";
   return family;
 }
 

@@ -7,6 +7,7 @@ Family LlamaFamily() {
   Family family;
   family.architecture = "llama";
   family.pairing = RopePairing::kInterleaved;
+  family.moe.normalize = true;
   return family;
 }
 

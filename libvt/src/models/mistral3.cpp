@@ -9,6 +9,7 @@ Status Adjust(const SpecBuilder& keys, ModelSpec& spec) {
   VT_ASSIGN_OR_RETURN(spec.temperature_scale,
                       keys.NumberOr("attention.temperature_scale", 0.0, 0.0, 1e6));
   spec.temperature_length = spec.ropes[0].original_context;
+  for (LayerSpec& layer : spec.layers) layer.tempered = true;
   return {};
 }
 
@@ -19,6 +20,7 @@ Family Mistral3Family() {
   family.architecture = "mistral3";
   family.pairing = RopePairing::kInterleaved;
   family.adjust = Adjust;
+  family.moe.normalize = true;
   return family;
 }
 

@@ -25,11 +25,18 @@ const WeightRef& RopeFactors(const RopeSpec& rope, std::uint64_t context) {
   return context > rope.original_context ? rope.factors_long : rope.factors_short;
 }
 
+double RopeMagnitude(const RopeSpec& rope) {
+  if (rope.scaling != RopeSpec::Scaling::kYarn) return rope.attention_factor;
+  const double scale = MagnitudeScale(rope.factor, 1.0);
+  if (rope.log_multiplier == 0.0) return rope.attention_factor * scale;
+  return rope.attention_factor * scale / MagnitudeScale(rope.factor, rope.log_multiplier);
+}
+
 RopeFrequencies ComputeRope(const RopeSpec& rope, const float* factors) {
   RopeFrequencies result;
   const auto pairs = static_cast<std::size_t>(rope.dims / 2);
   result.inv_freq.resize(pairs);
-  result.magnitude = rope.attention_factor;
+  result.magnitude = RopeMagnitude(rope);
   const bool yarn = rope.scaling == RopeSpec::Scaling::kYarn;
   double low = 0;
   double high = 0;
@@ -37,10 +44,6 @@ RopeFrequencies ComputeRope(const RopeSpec& rope, const float* factors) {
     low = std::max(0.0, std::floor(CorrectionPair(rope, rope.beta_fast)));
     high = std::min(static_cast<double>(rope.dims - 1),
                     std::ceil(CorrectionPair(rope, rope.beta_slow)));
-    result.magnitude *=
-        rope.log_multiplier != 0.0
-            ? MagnitudeScale(rope.factor, 1.0) / MagnitudeScale(rope.factor, rope.log_multiplier)
-            : MagnitudeScale(rope.factor, 1.0);
   }
   for (std::size_t i = 0; i < pairs; ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(rope.dims);

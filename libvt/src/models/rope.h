@@ -20,6 +20,9 @@ struct RopeFrequencies {
 // `factors`: [dims / 2] values of the tensor that divides the frequencies, or null.
 RopeFrequencies ComputeRope(const RopeSpec& rope, const float* factors);
 
+// The magnitude alone.
+double RopeMagnitude(const RopeSpec& rope);
+
 // Which of the three factor tensors applies to contexts of `context` positions; empty: none.
 const WeightRef& RopeFactors(const RopeSpec& rope, std::uint64_t context);
 

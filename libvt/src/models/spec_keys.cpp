@@ -52,6 +52,10 @@ Result<std::optional<double>> SpecBuilder::Number(std::string_view name, double 
   return value;
 }
 
+Result<std::optional<bool>> SpecBuilder::Flag(std::string_view name) const {
+  return file_.GetBool(Key(name));
+}
+
 Result<double> SpecBuilder::NumberOr(std::string_view name, double fallback, double min,
                                      double max) const {
   VT_ASSIGN_OR_RETURN(std::optional<double> value, Number(name, min, max));

@@ -35,7 +35,32 @@ Result<WeightRef> SpecBuilder::Tensor(const std::string& name, std::int64_t rows
   }
   const auto index = static_cast<std::size_t>(tensor - file_.tensors().data());
   used_[index] = true;
-  return WeightRef{static_cast<int>(index), 0, rows, cols};
+  WeightRef ref{static_cast<int>(index), 0, rows, cols};
+  if (tensor->type == DType::kF8_E4M3) {
+    VT_ASSIGN_OR_RETURN(ref.scales, RowScales(name, rows));
+  }
+  return ref;
+}
+
+Result<int> SpecBuilder::RowScales(const std::string& name, std::int64_t rows) {
+  const GgufTensor* scales = file_.FindTensor(name + "_scale");
+  if (!scales) {
+    const bool blocks = Has(name + "_scale_inv");
+    const std::string reason = "tensor \"" + name + "\": f8_e4m3 ";
+    if (blocks) {
+      return UnsupportedError(reason + "with a scale for each block of rows and columns (" + name +
+                              "_scale_inv) cannot be run; only with one for each row");
+    }
+    return CorruptError(reason + "without its scales, \"" + name + "_scale\"");
+  }
+  if (scales->cols() * scales->rows() != static_cast<std::uint64_t>(rows)) {
+    return CorruptError("tensor \"" + name +
+                        "_scale\": " + std::to_string(scales->cols() * scales->rows()) +
+                        " scales for " + std::to_string(rows) + " rows");
+  }
+  const auto index = static_cast<std::size_t>(scales - file_.tensors().data());
+  used_[index] = true;
+  return static_cast<int>(index);
 }
 
 Result<LinearRef> SpecBuilder::Linear(const std::string& name, std::int64_t rows, std::int64_t cols,
@@ -72,7 +97,9 @@ Status SpecBuilder::ReadTensors(ModelSpec& spec) {
         Tensor("position_embd.weight", static_cast<std::int64_t>(spec.context_train), spec.width,
                Presence::kRequired));
   }
-  VT_ASSIGN_OR_RETURN(spec.output_norm, Norm("output_norm", spec.width, Presence::kRequired));
+  VT_ASSIGN_OR_RETURN(
+      spec.output_norm,
+      Norm("output_norm", spec.width, family_.output_norm ? Presence::kRequired : Presence::kNone));
   VT_ASSIGN_OR_RETURN(spec.output, Linear("output", spec.vocab, spec.width, Presence::kOptional,
                                           Presence::kOptional));
   if (!spec.output) {
@@ -80,6 +107,7 @@ Status SpecBuilder::ReadTensors(ModelSpec& spec) {
     spec.tied = true;
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) VT_RETURN_IF_ERROR(ReadLayer(spec, i));
+  if (family_.model_tensors) VT_RETURN_IF_ERROR(family_.model_tensors(*this, spec));
   for (std::size_t i = 0; i < used_.size(); ++i) {
     if (!used_[i]) spec.unused_tensors.emplace_back(file_.tensors()[i].name);
   }
@@ -91,35 +119,67 @@ Status SpecBuilder::ReadLayer(ModelSpec& spec, std::size_t index) {
   const std::string prefix = "blk." + std::to_string(index) + ".";
   const Presence pre = family_.pre_norms ? Presence::kRequired : Presence::kNone;
   const Presence post = family_.post_norms ? Presence::kRequired : Presence::kNone;
-  VT_ASSIGN_OR_RETURN(layer.attn_norm, Norm(prefix + "attn_norm", spec.width, pre));
-  VT_RETURN_IF_ERROR(ReadQkv(layer, prefix, spec.width));
-  VT_ASSIGN_OR_RETURN(layer.o,
-                      Linear(prefix + "attn_output", spec.width, layer.heads * layer.value_dim,
-                             Presence::kRequired, family_.linear_bias));
-  const std::int64_t q_cols =
-      family_.qk_norm_span == NormSpan::kRow ? layer.heads * layer.key_dim : layer.key_dim;
-  const std::int64_t k_cols =
-      family_.qk_norm_span == NormSpan::kRow ? layer.kv_heads * layer.key_dim : layer.key_dim;
+  if (layer.has_mixer()) {
+    VT_ASSIGN_OR_RETURN(layer.attn_norm, Norm(prefix + "attn_norm", spec.width, pre));
+    VT_ASSIGN_OR_RETURN(layer.attn_post_norm,
+                        Norm(prefix + "post_attention_norm", spec.width, post));
+  }
+  if (layer.mixer == MixerKind::kAttention) {
+    VT_RETURN_IF_ERROR(ReadAttention(layer, prefix, spec.width));
+  } else if (layer.mixer == MixerKind::kLatent) {
+    VT_RETURN_IF_ERROR(ReadLatent(spec, index, prefix));
+  } else if (layer.recurs()) {
+    VT_RETURN_IF_ERROR(ReadRecurrent(layer, prefix, spec.width));
+  }
+  const bool experts = HasExperts(layer.moe, index);
+  if (!experts) layer.moe = MoeSpec();
+  if (experts || layer.ffn_width > 0) {
+    layer.parallel_residual = family_.parallel_residual;
+    if (!layer.parallel_residual) {
+      const Presence ffn_norm = family_.ffn_norm_optional ? Presence::kOptional : pre;
+      VT_ASSIGN_OR_RETURN(layer.ffn_norm,
+                          Norm(prefix + std::string(family_.ffn_norm_name), spec.width, ffn_norm));
+      layer.parallel_residual = family_.ffn_norm_optional && !layer.ffn_norm;
+    }
+    if (experts) VT_RETURN_IF_ERROR(ReadExperts(layer, prefix, spec.width));
+    const bool beside =
+        family_.moe.dense_beside && (!family_.moe.dense_optional || Has(prefix + "ffn_up.weight"));
+    if (experts && beside) layer.moe.branch_scale = family_.moe.branch_scale;
+    if (!experts || beside) {
+      VT_RETURN_IF_ERROR(ReadFfn(layer, prefix, spec.width));
+    } else {
+      layer.ffn_width = 0;
+    }
+    VT_ASSIGN_OR_RETURN(layer.ffn_post_norm, Norm(prefix + "post_ffw_norm", spec.width, post));
+  }
+  if (family_.layer_tensors) {
+    VT_RETURN_IF_ERROR(family_.layer_tensors(*this, spec, index, prefix));
+  }
+  return {};
+}
+
+Status SpecBuilder::ReadAttention(LayerSpec& layer, const std::string& prefix, std::int64_t width) {
+  VT_RETURN_IF_ERROR(ReadQkv(layer, prefix, width));
+  VT_ASSIGN_OR_RETURN(
+      layer.o, Linear(prefix + "attn_output", width, layer.heads * layer.value_dim,
+                      Presence::kRequired, family_.output_bias.value_or(family_.linear_bias)));
+  const bool row = family_.qk_norm_span == NormSpan::kRow;
+  const std::int64_t q_cols = row ? layer.heads * layer.key_dim : layer.key_dim;
+  const std::int64_t k_cols = row ? layer.kv_heads * layer.key_dim : layer.key_dim;
   const bool each = family_.qk_norm_per_head;
   VT_ASSIGN_OR_RETURN(layer.q_norm.weight, Tensor(prefix + "attn_q_norm.weight",
                                                   each ? layer.heads : 1, q_cols, family_.qk_norm));
+  VT_ASSIGN_OR_RETURN(layer.sinks,
+                      Tensor(prefix + "attn_sinks.weight", 1, layer.heads, family_.sinks));
+  if (layer.kv_source >= 0) return {};
   VT_ASSIGN_OR_RETURN(
       layer.k_norm.weight,
       Tensor(prefix + "attn_k_norm.weight", each ? layer.kv_heads : 1, k_cols, family_.qk_norm));
-  VT_ASSIGN_OR_RETURN(layer.attn_post_norm, Norm(prefix + "post_attention_norm", spec.width, post));
-  layer.parallel_residual = family_.parallel_residual;
-  if (!layer.parallel_residual) {
-    const Presence ffn_norm = family_.ffn_norm_optional ? Presence::kOptional : pre;
-    VT_ASSIGN_OR_RETURN(layer.ffn_norm, Norm(prefix + "ffn_norm", spec.width, ffn_norm));
-    layer.parallel_residual = family_.ffn_norm_optional && !layer.ffn_norm;
-  }
-  VT_RETURN_IF_ERROR(ReadFfn(layer, prefix, spec.width));
-  VT_ASSIGN_OR_RETURN(layer.ffn_post_norm, Norm(prefix + "post_ffw_norm", spec.width, post));
   return {};
 }
 
 Status SpecBuilder::ReadQkv(LayerSpec& layer, const std::string& prefix, std::int64_t width) {
-  const std::int64_t q = layer.heads * layer.key_dim;
+  const std::int64_t q = layer.heads * layer.key_dim * (layer.gated_q ? 2 : 1);
   const std::int64_t k = layer.kv_heads * layer.key_dim;
   const std::int64_t v = layer.kv_heads * layer.value_dim;
   VT_ASSIGN_OR_RETURN(const LinearRef fused, Linear(prefix + "attn_qkv", q + k + v, width,
@@ -127,8 +187,10 @@ Status SpecBuilder::ReadQkv(LayerSpec& layer, const std::string& prefix, std::in
   if (!fused) {
     const Presence bias = family_.linear_bias;
     VT_ASSIGN_OR_RETURN(layer.q, Linear(prefix + "attn_q", q, width, Presence::kRequired, bias));
+    if (layer.kv_source >= 0) return {};
     VT_ASSIGN_OR_RETURN(layer.k, Linear(prefix + "attn_k", k, width, Presence::kRequired, bias));
-    VT_ASSIGN_OR_RETURN(layer.v, Linear(prefix + "attn_v", v, width, Presence::kRequired, bias));
+    const Presence values = family_.values_may_be_keys ? Presence::kOptional : Presence::kRequired;
+    VT_ASSIGN_OR_RETURN(layer.v, Linear(prefix + "attn_v", v, width, values, bias));
     return {};
   }
   if (!fused.bias && family_.linear_bias == Presence::kRequired) {

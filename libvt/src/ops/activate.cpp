@@ -13,24 +13,25 @@ OpShape Shape(const ActivateArgs& a) {
 }
 
 void AddCases(CaseList& list, Sweep sweep) {
-  for (const Activation act : {Activation::kSilu, Activation::kGelu}) {
+  for (const Activation act :
+       {Activation::kSilu, Activation::kGelu, Activation::kRelu, Activation::kReluSquared}) {
     AddCounts<ActivateArgs>(list, sweep, [&](ActivateArgs& a, std::int64_t) { a.act = act; });
   }
 }
 
 void Bind(Binder& b, const OpCase& c, ActivateArgs& a) {
   b.InAndOut(a.x, a.out, a.count, c.in_place, -4, 4);
-  b.Rounding(1, 4);
+  b.Rounding(1, 16);
 }
 
 std::string Label(const ActivateArgs& a) {
-  return Text(a.count) + (a.act == Activation::kGelu ? ", gelu" : ", silu");
+  return Text(a.count) + ", " + std::string(FormOf(a.act));
 }
 
 }  // namespace
 
 constexpr OpFacts<ActivateArgs> kActivateFacts = {
-    .meaning = "silu or gelu",
+    .meaning = "silu, gelu, relu or its square",
     .check_shape = CheckCount,
     .output = CountOutput,
     .shape = Shape,

@@ -1,6 +1,6 @@
-#include <iterator>
 #include <utility>
 
+#include "ops/cases/attention_rows.h"
 #include "ops/cases/binder.h"
 #include "ops/cases/case_lists.h"
 #include "ops/cases/labels.h"
@@ -47,7 +47,7 @@ void AddCases(CaseList& list, Sweep sweep) {
                               {20, 1, 64, 32}, {2, 1, 256, 256}, {2, 1, 576, 512}};
   std::int64_t turn = 0;
   const auto add = [&](DType k, DType v, const Heads& h, std::int64_t positions,
-                       bool refused = false) {
+                       bool refused = false, bool one_cache = false) {
     args.k.type = k;
     args.v.type = v;
     args.heads = h.heads;
@@ -58,8 +58,13 @@ void AddCases(CaseList& list, Sweep sweep) {
     args.page_cells = Pick<std::int64_t>(turn, {64, 16, 1});
     args.scale = 0.125f;
     args.softcap = turn % 4 == 3 ? 20.0f : 0.0f;
+    const bool sinks = turn % 5 == 2;
     ++turn;
-    list.push_back({.call = args, .positions = positions, .refused = refused});
+    list.push_back({.call = args,
+                    .positions = positions,
+                    .optional = sinks,
+                    .one_cache = one_cache,
+                    .refused = refused});
   };
   if (sweep == Sweep::kSpeed) {
     add(DType::kF16, DType::kF16, {8, 2, 128, 128}, 2048);
@@ -82,6 +87,13 @@ void AddCases(CaseList& list, Sweep sweep) {
   for (const std::int64_t dim : SizesOf(sweep)) {
     add(DType::kF32, DType::kBF16, {3, 1, dim, 72}, 21);
     add(DType::kBF16, DType::kF16, {4, 2, 24, dim}, 21);
+    add(DType::kF16, DType::kBF16, {18, 1, dim, dim + 7}, 67);
+  }
+  // Latent attention: values are the first of what a key cell holds.
+  for (const DType type : kCellTypes) {
+    for (const Heads& heads : {Heads{20, 1, 576, 512}, {3, 1, 96, 64}, {2, 1, 64, 64}}) {
+      for (int i = 0; i < 2; ++i) add(type, type, heads, 70, false, true);
+    }
   }
   add(DType::kF16, DType::kF16, {6, 4, 64, 64}, 20, true);
   add(DType::kF16, DType::kF16, {6, 0, 64, 64}, 20, true);
@@ -96,28 +108,19 @@ void AddCases(CaseList& list, Sweep sweep) {
 }
 
 void Bind(Binder& b, const OpCase& c, AttentionArgs& a) {
-  const std::int64_t cells_of_page = a.page_cells > 0 ? a.page_cells : 1;
-  const std::int64_t page_count = (c.positions + cells_of_page - 1) / cells_of_page;
   a.q = b.Floats("q", a.rows * a.heads * a.key_dim);
   const auto cells = [&](const char* name, KvCells& kv, std::int64_t dim) {
     kv.cell_bytes = CellBytes(kv.type, a.kv_heads * dim);
-    kv.data = b.Cells(name, kv, page_count * cells_of_page, a.kv_heads * dim);
+    kv.data = b.Cells(name, kv, CellsInPages(c.positions, a.page_cells), a.kv_heads * dim);
   };
   cells("keys", a.k, a.key_dim);
-  cells("values", a.v, a.value_dim);
-  std::vector<std::int32_t> pages(SizeOf(page_count));
-  for (std::size_t i = 0; i < pages.size(); ++i) {
-    pages[i] = static_cast<std::int32_t>(pages.size() - 1 - i);
+  if (c.one_cache) {
+    a.v = a.k;
+  } else {
+    cells("values", a.v, a.value_dim);
   }
-  const std::int32_t* page_table = b.Values<std::int32_t>("pages", pages);
-  const auto last = static_cast<std::int32_t>(c.positions - 1);
-  const std::pair<int, int> spans[] = {
-      {0, last}, {0, 0}, {last / 2, last}, {last, last}, {0, last / 3}};
-  std::vector<AttentionRow> rows(SizeOf(a.rows));
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    rows[r] = {page_table, spans[r % std::size(spans)].first, spans[r % std::size(spans)].second};
-  }
-  a.row = b.Values<AttentionRow>("rows", rows);
+  if (c.optional) a.sinks = b.Floats("sinks", a.heads, -2, 4);
+  a.row = BindAttentionRows(b, c.positions, a.page_cells, a.rows);
   a.scratch_floats = a.kv_heads > 0 ? AttentionScratchFloats(a.heads, a.kv_heads, c.positions) : 0;
   a.scratch = b.Scratch(b.parts() * a.scratch_floats);
   a.out = b.Output("out", a.rows * a.heads * a.value_dim);

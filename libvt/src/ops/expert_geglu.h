@@ -2,11 +2,12 @@
 
 #include <cstdint>
 
+#include "ops/expert_limits.h"
 #include "ops/types.h"
 
 namespace vt {
 
-inline constexpr std::int64_t kMostIndexedRows = 63;
+inline constexpr std::int64_t kMostIndexedRows = kFewestGroupedRows - 1;
 
 // out[r, :] = gelu(gate[ids[r]] x[r]) * (up[ids[r]] x[r]), for few rows, each with its own expert.
 // More than kMostIndexedRows are better sorted by expert and given to expert_matmul.

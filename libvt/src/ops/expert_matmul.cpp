@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "ops/cases/binder.h"
 #include "ops/cases/case_lists.h"
 #include "ops/cases/labels.h"
@@ -8,61 +10,100 @@
 namespace vt {
 namespace {
 
-OpOutput Output(const ExpertMatmulArgs& a) { return {a.out, a.rows * (a.w.rows / a.experts)}; }
+OpOutput Output(const ExpertMatmulArgs& a) { return {a.out, a.rows * ExpertOutputs(a)}; }
 
 DType WeightType(const ExpertMatmulArgs& a) { return a.w.type; }
 
 OpShape Shape(const ExpertMatmulArgs& a) {
-  return ExpertShape(a.w, FormOf(a.act), a.rows, a.experts);
+  OpShape shape = ExpertShape(a.w, FormOf(a.act), a.rows, a.experts);
+  if (a.n > 0) {
+    shape.sizes[1].value = a.n;
+    shape.sizes.push_back({"first", a.first});
+  }
+  if (a.x_repeat != 1) shape.sizes.push_back({"x_repeat", a.x_repeat});
+  return shape;
 }
 
 void AddCases(CaseList& list, Sweep sweep) {
-  ExpertMatmulArgs args;
   for (const ActType act : {ActType::kQ15, ActType::kF32}) {
-    args.act = act;
     ForEachType(sweep, [&](DType type, std::int64_t cols, std::int64_t turn) {
-      args.experts = ExpertsAt(sweep, turn);
-      args.w = Shaped(type, args.experts * OutputsAt(sweep, turn), cols);
-      args.rows = FewRowsAt(sweep, turn);
-      list.push_back({args});
+      const std::int64_t experts = ExpertsAt(sweep, turn);
+      list.push_back(
+          {.call = ExpertMatmulArgs{.w = Shaped(type, experts * OutputsAt(sweep, turn), cols),
+                                    .experts = experts,
+                                    .act = act,
+                                    .rows = FewRowsAt(sweep, turn)},
+           .optional = turn % 3 == 1});
     });
     ForEachBrokenBlock(sweep, [&](DType type, std::int64_t cols) {
-      args.experts = 2;
-      args.w = Shaped(type, 6, cols);
-      args.rows = 2;
-      list.push_back({.call = args, .refused = true});
+      list.push_back(
+          {.call =
+               ExpertMatmulArgs{.w = Shaped(type, 6, cols), .experts = 2, .act = act, .rows = 2},
+           .refused = true});
     });
     if (sweep == Sweep::kSpeed) continue;
-    for (const std::int64_t experts : {0, -1, 4}) {
-      args.experts = experts;
-      args.w = Shaped(DType::kQ8_0, 6, 64);
+    const Weight w = Shaped(DType::kQ8_0, 12, 64);
+    const auto refuse = [&](ExpertMatmulArgs args) {
+      args.act = act;
+      args.rows = 6;
       list.push_back({.call = args, .refused = true});
-    }
+    };
+    for (const std::int64_t experts : {0, -1, 5}) refuse({.w = w, .experts = experts});
+    refuse({.w = w, .experts = 2, .first = -1, .n = 3});
+    refuse({.w = w, .experts = 2, .first = 3, .n = 4});
+    refuse({.w = w, .experts = 2, .first = 3});
+    refuse({.w = w, .experts = 2, .n = 7});
+    refuse({.w = w, .experts = 2, .n = -1});
+    refuse({.w = w, .experts = 2, .x_repeat = 0});
+    refuse({.w = w, .experts = 2, .x_repeat = 4});
   }
   if (sweep == Sweep::kSpeed) return;
   for (const std::int64_t rows : {16, 40, 100}) {
-    args.act = ActType::kF32;
-    args.experts = 4;
-    args.w = Shaped(DType::kBF16, 4 * 17, 63);
-    args.rows = rows;
-    list.push_back({args});
+    list.push_back({.call = ExpertMatmulArgs{
+                        .w = Shaped(DType::kBF16, 4 * 17, 63), .experts = 4, .rows = rows}});
+  }
+  // Some rows of each expert, and rows of x that several experts share.
+  for (const auto& [type, act] : {std::pair(DType::kF32, ActType::kF32),
+                                  {DType::kQ8_0, ActType::kF32},
+                                  {DType::kF8_E4M3, ActType::kF32},
+                                  {DType::kQ8_0, ActType::kQ15},
+                                  {DType::kQ4_K, ActType::kQ15}}) {
+    std::int64_t turn = 0;
+    for (const std::int64_t n : {1, 3, 16, 17, 20}) {
+      for (const std::int64_t x_repeat : {1, 2, 8}) {
+        ExpertMatmulArgs args{.w = Shaped(type, 3 * 40, 256),
+                              .experts = 3,
+                              .first = 5 * (turn % 5),
+                              .n = n,
+                              .x_repeat = x_repeat,
+                              .act = act,
+                              .rows = x_repeat * (turn % 4)};
+        list.push_back({.call = args, .optional = turn++ % 2 == 0});
+      }
+    }
   }
 }
 
-void Bind(Binder& b, const OpCase&, ExpertMatmulArgs& a) {
+void Bind(Binder& b, const OpCase& c, ExpertMatmulArgs& a) {
+  const std::int64_t x_rows = a.x_repeat > 0 ? a.rows / a.x_repeat : 0;
   b.FillWeight("weight", a.w);
   if (a.act == ActType::kQ15) {
-    a.q = b.Quantised(a.rows, a.w.cols);
+    a.q = b.Quantised(x_rows, a.w.cols);
   } else {
-    a.x = b.Floats("x", a.rows * a.w.cols);
+    a.x = b.Floats("x", x_rows * a.w.cols);
   }
   a.ids = b.Ids("ids", a.rows, a.experts);
-  a.out = b.Output("out", a.experts > 0 ? a.rows * (a.w.rows / a.experts) : 0);
+  if (c.optional) a.bias = b.Floats("bias", a.w.rows);
+  a.out = b.Output("out", a.rows * ExpertOutputs(a));
   b.Rounding(a.w.cols, SumScale(a.w.cols, b.largest_weight()));
 }
 
 std::string Label(const ExpertMatmulArgs& a) {
-  return Named(a.w) + Acts(a.act) + ", experts " + Text(a.experts) + ", rows " + Text(a.rows);
+  std::string label =
+      Named(a.w) + Acts(a.act) + ", experts " + Text(a.experts) + ", rows " + Text(a.rows);
+  if (a.n != 0 || a.first != 0) label += ", " + Text(a.n) + " outputs from " + Text(a.first);
+  if (a.x_repeat != 1) label += ", " + Text(a.x_repeat) + " to a row of x";
+  return label;
 }
 
 }  // namespace

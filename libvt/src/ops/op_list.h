@@ -7,13 +7,21 @@
 #include "ops/apply_expert_scale.h"
 #include "ops/arg_max.h"
 #include "ops/attention.h"
+#include "ops/copy_columns.h"
+#include "ops/delta_rule.h"
 #include "ops/dequant_fp8_channel.h"
 #include "ops/dual_rms_norm_residual.h"
 #include "ops/embed.h"
+#include "ops/expert_combine.h"
+#include "ops/expert_gather.h"
 #include "ops/expert_geglu.h"
 #include "ops/expert_matmul.h"
+#include "ops/expert_sort.h"
 #include "ops/fused_norm_rope.h"
+#include "ops/gated_act.h"
 #include "ops/gelu_mul.h"
+#include "ops/head_matmul.h"
+#include "ops/index_select.h"
 #include "ops/kv_store.h"
 #include "ops/layer_norm.h"
 #include "ops/matmul.h"
@@ -25,10 +33,13 @@
 #include "ops/rms_norm_add.h"
 #include "ops/rope.h"
 #include "ops/rope_table.h"
+#include "ops/route.h"
 #include "ops/scale_cap.h"
+#include "ops/short_conv.h"
 #include "ops/sigmoid_mul.h"
 #include "ops/silu_mul.h"
 #include "ops/softmax.h"
+#include "ops/ssm_scan.h"
 
 // X(Op) for each op, whose arguments are OpArgs, in the order of reports.
 #define VT_OPS(X)        \
@@ -42,20 +53,31 @@
   X(MatmulAlphaBeta)     \
   X(DequantFp8Channel)   \
   X(MatmulFp8Channel)    \
+  X(HeadMatmul)          \
+  X(Route)               \
+  X(ExpertSort)          \
+  X(ExpertGather)        \
   X(ExpertMatmul)        \
   X(ExpertGeglu)         \
   X(ApplyExpertScale)    \
+  X(ExpertCombine)       \
   X(RopeTable)           \
   X(Rope)                \
   X(FusedNormRope)       \
   X(KvStore)             \
+  X(IndexSelect)         \
   X(Attention)           \
+  X(ShortConv)           \
+  X(SsmScan)             \
+  X(DeltaRule)           \
   X(Activate)            \
   X(SiluMul)             \
   X(GeluMul)             \
+  X(GatedAct)            \
   X(SigmoidMul)          \
   X(Mul)                 \
   X(Add)                 \
   X(ScaleCap)            \
+  X(CopyColumns)         \
   X(Softmax)             \
   X(ArgMax)

@@ -35,7 +35,10 @@ void AddCases(CaseList& list, Sweep sweep) {
 
 void Bind(Binder& b, const OpCase& c, RmsNormArgs& a) {
   b.InAndOut(a.x, a.out, Extent(a.rows, a.cols, a.stride), c.in_place);
-  if (c.optional) a.weight = b.Floats("weight", a.weight_rows * a.cols);
+  if (c.optional) {
+    a.weight = b.Floats("weight", a.weight_rows * a.cols);
+    if (a.rows % 2 == 1) a.bias = b.Floats("bias", a.weight_rows * a.cols);
+  }
   b.Rounding(a.cols, 0);
 }
 

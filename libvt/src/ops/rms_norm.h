@@ -4,12 +4,13 @@
 
 namespace vt {
 
-// out = x / sqrt(mean(x^2) + eps) * weight. weight has weight_rows rows of cols values, used in
-// turn (row r of x takes row r % weight_rows); null means all ones.
+// out = x / sqrt(mean(x^2) + eps) * weight (+ bias). weight and bias have weight_rows rows of cols
+// values, used in turn (row r of x takes row r % weight_rows); null means all ones, and no bias.
 struct RmsNormArgs {
   static constexpr const char* kOp = "rms_norm";
   const float* x = nullptr;  // [rows, cols]
   const float* weight = nullptr;
+  const float* bias = nullptr;
   std::int64_t weight_rows = 1;
   float* out = nullptr;  // [rows, cols], may be x
   std::int64_t rows = 0;

@@ -11,7 +11,17 @@ namespace vt {
 inline std::string TypeName(DType type) { return std::string(NameOf(type)); }
 inline std::string_view FormOf(ActType act) { return act == ActType::kQ15 ? "q15" : "f32"; }
 inline std::string_view FormOf(Activation act) {
-  return act == Activation::kSilu ? "silu" : "gelu";
+  switch (act) {
+    case Activation::kSilu:
+      return "silu";
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kReluSquared:
+      break;
+  }
+  return "relu_squared";
 }
 inline std::string_view FormOf(RopeLayout layout) {
   return layout == RopeLayout::kHalf ? "half" : "interleaved";

@@ -18,7 +18,7 @@ struct Weight {
   std::int64_t rows = 0;
   std::int64_t cols = 0;  // of a row, a whole number of blocks
   const void* data = nullptr;
-  // [rows], with f8_e4m3 and nothing else: w[n, k] = f32(f8 value) * row_scales[n], rounded to f32.
+  // With f8_e4m3 and nothing else: w[n, k] = f32(f8 value) * row_scales[n], rounded to f32. [rows]
   const float* row_scales = nullptr;
 };
 
@@ -49,7 +49,15 @@ struct KvCells {
   std::int64_t cell_bytes = 0;
 };
 
-// silu(x) = x / (1 + exp(-x)); gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
-enum class Activation : std::uint8_t { kSilu, kGelu };
+// The recurrent state that a row of a step reads and advances. Rows of a sequence follow each
+// other.
+struct StateRow {
+  std::int32_t slot = 0;
+  std::int32_t fresh = 0;  // 1: the sequence begins here
+};
+
+// silu(x) = x / (1 + exp(-x)); gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
+// relu(x) = max(0, x); relu_squared(x) = max(0, x)^2.
+enum class Activation : std::uint8_t { kSilu, kGelu, kRelu, kReluSquared };
 
 }  // namespace vt

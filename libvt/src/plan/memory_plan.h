@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/step_layout.h"
 #include "vt/device.h"
 #include "vt/engine.h"
 #include "vt/model_spec.h"
@@ -20,32 +21,22 @@ inline constexpr std::int64_t kPageCells = 64;  // positions of one page of the 
 // Layers whose keys are kept for the same positions share one set of pages.
 struct KvGroup {
   std::int64_t window = 0;  // 0: all positions
+  bool chunked = false;     // LayerSpec::chunked
   std::vector<int> layers;
   std::int64_t pages = 0;
 };
 
 struct KvLayerBytes {
-  std::uint64_t key_cell = 0;  // of one position
-  std::uint64_t value_cell = 0;
-  int group = 0;
+  std::uint64_t key_cell = 0;    // of one position
+  std::uint64_t value_cell = 0;  // 0 of a latent layer, whose values are the keys' first part
+  std::uint64_t index_cell = 0;  // of its indexer's keys
+  int group = -1;                // -1: the layer has no cells of its own
 };
 
-// Sizes of one step's buffers, in elements.
-struct StepSizes {
-  std::int64_t tokens = 0;  // ubatch
-  std::int64_t logit_rows = 0;
-  std::int64_t width = 0;
-  std::int64_t q = 0;  // widest heads * key_dim
-  std::int64_t k = 0;
-  std::int64_t v = 0;
-  std::int64_t attention = 0;  // widest heads * value_dim
-  std::int64_t ffn = 0;
-  std::int64_t quantized = 0;  // widest matmul input, a multiple of 32
-  std::int64_t vocab = 0;
-  std::int64_t rope_values = 0;  // of all rope tables, for one token
-  std::int64_t groups = 0;
-  std::int64_t scratch_floats = 0;  // of one thread
-  std::int64_t threads = 0;
+// The recurrent state of a layer for one sequence.
+struct StateLayer {
+  std::int64_t conv_floats = 0;
+  std::int64_t state_floats = 0;
 };
 
 // A tensor of the file that is copied to a device's own memory.
@@ -54,19 +45,21 @@ struct UploadedTensor {
   std::uint64_t bytes = 0;
 };
 
-// A weight that kernels need as f32 but the file holds otherwise.
-struct ExpandedWeight {
-  WeightRef ref;
+// A tensor that kernels need as f32 but the file holds otherwise.
+struct ExpandedTensor {
+  int tensor = -1;
   std::uint64_t bytes = 0;
 };
 
 struct EnginePlan {
   EngineOptions options;  // with every default filled in
   std::vector<KvGroup> groups;
-  std::vector<KvLayerBytes> kv;  // by layer
+  std::vector<KvLayerBytes> kv;    // by layer
+  std::vector<StateLayer> states;  // by layer; empty where none recurs
   StepSizes sizes;
   std::vector<UploadedTensor> uploaded;  // empty on the CPU, which reads them in the mapping
-  std::vector<ExpandedWeight> expanded;
+  std::vector<UploadedTensor> gathered;  // on the CPU: those that do not lie in one piece
+  std::vector<ExpandedTensor> expanded;
   std::vector<MemoryRow> rows;
 
   std::uint64_t RowBytes(std::string_view row) const;

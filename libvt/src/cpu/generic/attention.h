@@ -6,12 +6,13 @@
 //
 // The order of additions is fixed by position and dimension alone. A score is a dot product as
 // vec16.h defines it. The sum of exponentials adds position p in lane (p - first) % 16. A value
-// dimension adds its positions in order, with Fma, and is multiplied by 1 / sum at the end.
+// dimension adds its positions in order, with Fma, and is multiplied by 1 / sum at the end. A
+// sink's exponential is added to the sum last.
 #pragma once
 
 #include <cstdint>
 
-#include "cpu/generic/attention_cells.h"
+#include "cpu/generic/attention_scores.h"
 #include "cpu/generic/vec_math.h"
 #include "ops/args.h"
 #include "ops/part.h"
@@ -19,73 +20,16 @@
 namespace vt {
 namespace {
 
-inline constexpr int kMaxHeads = 4;   // of one tile
-inline constexpr int kMaxGroup = 16;  // of one pass
-
-// scores[h * stride + c] = q[h] . cell[c] for a tile of heads and cells.
-template <class V, class Cells, int kHeads, int kCells>
-VT_VEC_INLINE void ScoreTile(const float* q, const char* const* cell, std::int64_t dim,
-                             float* scores, std::int64_t stride) {
-  using F = typename V::F;
-  F acc[kHeads][kCells];
-  for (int h = 0; h < kHeads; ++h) {
-    for (int c = 0; c < kCells; ++c) acc[h][c] = V::Splat(0.0f);
-  }
-  std::int64_t d = 0;
-  for (; d + kLanes <= dim; d += kLanes) {
-    for (int c = 0; c < kCells; ++c) {
-      const F k = Cells::Load(cell[c], d);
-      for (int h = 0; h < kHeads; ++h) {
-        acc[h][c] = V::Fma(V::Load(q + h * dim + d), k, acc[h][c]);
-      }
-    }
-  }
-  if (d < dim) {
-    const int n = static_cast<int>(dim - d);
-    for (int c = 0; c < kCells; ++c) {
-      const F k = Cells::LoadPartial(cell[c], d, n);
-      for (int h = 0; h < kHeads; ++h) {
-        acc[h][c] = V::Fma(V::LoadPartial(q + h * dim + d, n), k, acc[h][c]);
-      }
-    }
-  }
-  for (int h = 0; h < kHeads; ++h) {
-    float* out = scores + h * stride;
-    if constexpr (kCells == 4) {
-      V::ReduceAdd4(acc[h][0], acc[h][1], acc[h][2], acc[h][3], out);
-    } else {
-      for (int c = 0; c < kCells; ++c) out[c] = V::ReduceAdd(acc[h][c]);
-    }
-  }
-}
-
-template <class V, class Cells, int kHeads>
-void ScoreHeads(const float* q, const CellBlock& block, std::int64_t dim, float* scores,
-                std::int64_t stride, bool fetch) {
-  constexpr int kFit = V::kAccumulators / kHeads;
-  constexpr int kCells = kFit >= 4 ? 4 : kFit >= 2 ? 2 : 1;
-  int c = 0;
-  for (; c + kCells <= block.count; c += kCells) {
-    if (fetch) {
-      for (int i = 0; i < kCells; ++i) block.Fetch(c + i);
-    }
-    ScoreTile<V, Cells, kHeads, kCells>(q, block.head + c, dim, scores + c, stride);
-  }
-  for (; c < block.count; ++c) {
-    ScoreTile<V, Cells, kHeads, 1>(q, block.head + c, dim, scores + c, stride);
-  }
-}
-
-// out[h * dim + d] += sum over the block's cells of weights[h * stride + c] * cell[c][d], for a
-// tile of heads and kVectors vectors of dimensions; n is the lanes used of the last.
+// out[h * out_stride + d] += sum over the block's cells of weights[h * stride + c] * cell[c][d],
+// for a tile of heads and kVectors vectors of dimensions; n is the lanes used of the last.
 template <class V, class Cells, int kHeads, int kVectors>
-VT_VEC_INLINE void ValueTile(const CellBlock& block, std::int64_t dim, std::int64_t d, int n,
-                             const float* weights, std::int64_t stride, float* out, bool fetch) {
+VT_VEC_INLINE void ValueTile(const CellBlock& block, std::int64_t d, int n, const float* weights,
+                             std::int64_t stride, float* out, std::int64_t out_stride, bool fetch) {
   using F = typename V::F;
   F acc[kHeads][kVectors];
   for (int h = 0; h < kHeads; ++h) {
     for (int v = 0; v < kVectors; ++v) {
-      const float* p = out + h * dim + d + v * kLanes;
+      const float* p = out + h * out_stride + d + v * kLanes;
       acc[h][v] = n == kLanes ? V::Load(p) : V::LoadPartial(p, n);
     }
   }
@@ -103,7 +47,7 @@ VT_VEC_INLINE void ValueTile(const CellBlock& block, std::int64_t dim, std::int6
   }
   for (int h = 0; h < kHeads; ++h) {
     for (int v = 0; v < kVectors; ++v) {
-      float* p = out + h * dim + d + v * kLanes;
+      float* p = out + h * out_stride + d + v * kLanes;
       if (n == kLanes) {
         V::Store(p, acc[h][v]);
       } else {
@@ -115,39 +59,53 @@ VT_VEC_INLINE void ValueTile(const CellBlock& block, std::int64_t dim, std::int6
 
 template <class V, class Cells, int kHeads>
 void ValueHeads(const CellBlock& block, std::int64_t dim, const float* weights, std::int64_t stride,
-                float* out, bool fetch) {
+                float* out, std::int64_t out_stride, bool fetch) {
   constexpr int kFit = V::kAccumulators / kHeads;
   constexpr int kVectors = kFit >= 4 ? 4 : kFit >= 2 ? 2 : 1;
   std::int64_t d = 0;
   for (; d + kVectors * kLanes <= dim; d += kVectors * kLanes) {
-    ValueTile<V, Cells, kHeads, kVectors>(block, dim, d, kLanes, weights, stride, out,
+    ValueTile<V, Cells, kHeads, kVectors>(block, d, kLanes, weights, stride, out, out_stride,
                                           fetch && d == 0);
   }
   for (; d + kLanes <= dim; d += kLanes) {
-    ValueTile<V, Cells, kHeads, 1>(block, dim, d, kLanes, weights, stride, out, fetch && d == 0);
+    ValueTile<V, Cells, kHeads, 1>(block, d, kLanes, weights, stride, out, out_stride,
+                                   fetch && d == 0);
   }
   if (d < dim) {
     const int n = static_cast<int>(dim - d);
-    ValueTile<V, Cells, kHeads, 1>(block, dim, d, n, weights, stride, out, fetch && d == 0);
+    ValueTile<V, Cells, kHeads, 1>(block, d, n, weights, stride, out, out_stride, fetch && d == 0);
   }
 }
 
-// Calls fn(Heads<n>{}, h) for tiles of n heads from head h on, that cover `heads`.
-template <int kCount>
-struct Heads {
-  static constexpr int value = kCount;
-};
-template <class Fn>
-VT_VEC_INLINE void ForHeadTiles(int heads, Fn fn) {
-  int h = 0;
-  for (; h + kMaxHeads <= heads; h += kMaxHeads) fn(Heads<kMaxHeads>{}, h);
-  switch (heads - h) {
-    case 1:
-      return fn(Heads<1>{}, h);
-    case 2:
-      return fn(Heads<2>{}, h);
-    case 3:
-      return fn(Heads<3>{}, h);
+// The same for all heads and dimensions. As in ScoreBlock cells are decoded once for many heads, 64
+// dimensions at a time.
+template <class V, class Cells>
+void ValueBlock(const CellBlock& block, std::int64_t dim, int heads, const float* weights,
+                std::int64_t stride, float* out) {
+  constexpr int kSlice = 64;
+  if (Cells::kIsF32 || heads < kManyHeads) {
+    ForHeadTiles(heads, [&](auto tile, int h) {
+      ValueHeads<V, Cells, decltype(tile)::value>(block, dim, weights + h * stride, stride,
+                                                  out + h * dim, dim, h == 0);
+    });
+    return;
+  }
+  alignas(64) float decoded[kBlock * kSlice];
+  CellBlock slice;
+  slice.count = block.count;
+  for (int c = 0; c < block.count; ++c) {
+    slice.head[c] = reinterpret_cast<const char*>(decoded + c * kSlice);
+  }
+  for (std::int64_t d = 0; d < dim; d += kSlice) {
+    const std::int64_t width = dim - d < kSlice ? dim - d : kSlice;
+    for (int c = 0; c < block.count; ++c) {
+      if (d == 0) block.Fetch(c);
+      DecodeCell<V, Cells>(block.head[c], d, width, decoded + c * kSlice);
+    }
+    ForHeadTiles(heads, [&](auto tile, int h) {
+      ValueHeads<V, F32Cells<V>, decltype(tile)::value>(slice, width, weights + h * stride, stride,
+                                                        out + h * dim + d, dim, false);
+    });
   }
 }
 
@@ -158,6 +116,7 @@ struct HeadGroup {
   std::int64_t kv_head;
   int heads;
   const float* q;       // of the first head
+  const float* sinks;   // of the first head, or null
   float* out;           // of the first head
   float* scratch;       // [heads, stride]
   std::int64_t stride;  // the positions rounded up to 16
@@ -169,12 +128,9 @@ void Scores(const AttentionArgs& args, const HeadGroup& group) {
   CellBlock block;
   block.head_bytes = static_cast<int>(Cells::Offset(args.key_dim));
   for (std::int64_t p = 0; p < group.positions; p += kBlock) {
-    FindCells(args.k, offset, args, group.row, group.row.first + p, block);
-    ForHeadTiles(group.heads, [&](auto heads, int h) {
-      ScoreHeads<V, Cells, decltype(heads)::value>(group.q + h * args.key_dim, block, args.key_dim,
-                                                   group.scratch + h * group.stride + p,
-                                                   group.stride, h == 0);
-    });
+    FindCells(args.k, offset, args.page_cells, group.row, group.row.first + p, block);
+    ScoreBlock<V, Cells>(group.q, group.heads, block, args.key_dim, group.scratch + p,
+                         group.stride);
   }
 }
 
@@ -185,20 +141,24 @@ void Values(const AttentionArgs& args, const HeadGroup& group) {
   CellBlock block;
   block.head_bytes = static_cast<int>(Cells::Offset(args.value_dim));
   for (std::int64_t p = 0; p < group.positions; p += kBlock) {
-    FindCells(args.v, offset, args, group.row, group.row.first + p, block);
-    ForHeadTiles(group.heads, [&](auto heads, int h) {
-      ValueHeads<V, Cells, decltype(heads)::value>(
-          block, args.value_dim, group.scratch + h * group.stride + p, group.stride,
-          group.out + h * args.value_dim, h == 0);
-    });
+    FindCells(args.v, offset, args.page_cells, group.row, group.row.first + p, block);
+    ValueBlock<V, Cells>(block, args.value_dim, group.heads, group.scratch + p, group.stride,
+                         group.out);
   }
 }
 
-// Scores of one head to exponentials, in place; returns their sum. A NaN among the scores reaches
-// the sum whatever the maximum then is.
+template <class V>
+float ExpOfOne(float x) {
+  float lanes[kLanes];
+  V::Store(lanes, Exp<V>(V::Splat(x)));
+  return lanes[0];
+}
+
+// Scores of one head to exponentials, in place; returns their sum, with that of the head's sink if
+// it has one. A NaN among the scores reaches the sum whatever the maximum then is.
 template <class V>
 float Exponentials(const AttentionArgs& args, float* scores, std::int64_t positions,
-                   std::int64_t padded) {
+                   std::int64_t padded, const float* sink) {
   using F = typename V::F;
   // The padding takes no part: exp(-inf) is 0.
   const float minus_infinity = -__builtin_inff();
@@ -217,14 +177,17 @@ float Exponentials(const AttentionArgs& args, float* scores, std::int64_t positi
     }
     most = V::Max(most, s);
   }
-  const F max = V::Splat(V::ReduceMax(most));
+  float largest = V::ReduceMax(most);
+  if (sink && !(largest > *sink)) largest = *sink;
+  const F max = V::Splat(largest);
   F sum = V::Splat(0.0f);
   for (std::int64_t i = 0; i < padded; i += kLanes) {
     const F e = Exp<V>(V::Sub(V::Load(scores + i), max));
     V::Store(scores + i, e);
     sum = V::Add(sum, e);
   }
-  return V::ReduceAdd(sum);
+  const float total = V::ReduceAdd(sum);
+  return sink ? total + ExpOfOne<V>(*sink - largest) : total;
 }
 
 template <class V>
@@ -233,7 +196,8 @@ void AttendGroup(const AttentionArgs& args, const HeadGroup& group) {
   float inverse[kMaxGroup];
   for (int h = 0; h < group.heads; ++h) {
     float* scores = group.scratch + h * group.stride;
-    inverse[h] = 1.0f / Exponentials<V>(args, scores, group.positions, group.stride);
+    const float* sink = group.sinks ? group.sinks + h : nullptr;
+    inverse[h] = 1.0f / Exponentials<V>(args, scores, group.positions, group.stride, sink);
   }
   WithCells<V>(args.v.type, [&](auto cells) { Values<V, decltype(cells)>(args, group); });
   for (int h = 0; h < group.heads; ++h) {
@@ -258,6 +222,7 @@ void AttendHeads(const AttentionArgs& args, Part part, std::int64_t row, std::in
   for (std::int64_t end = head + heads; head < end; head += group.heads) {
     group.heads = static_cast<int>(end - head < most ? end - head : most);
     group.q = args.q + (row * args.heads + head) * args.key_dim;
+    group.sinks = args.sinks ? args.sinks + head : nullptr;
     group.out = args.out + (row * args.heads + head) * args.value_dim;
     AttendGroup<V>(args, group);
   }

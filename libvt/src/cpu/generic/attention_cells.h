@@ -5,6 +5,7 @@
 
 #include "cpu/elementwise.h"
 #include "cpu/generic/vec16.h"
+#include "cpu/generic/vectors.h"
 #include "ops/args.h"
 
 namespace vt {
@@ -13,6 +14,7 @@ namespace {
 // How 16 values of a head are read from its place in a cell. LoadPartial takes the first n.
 template <class V>
 struct F32Cells {
+  static constexpr bool kIsF32 = true;
   static std::int64_t Offset(std::int64_t dim) { return dim * 4; }
   VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
     return V::Load(reinterpret_cast<const float*>(head) + dim);
@@ -23,6 +25,7 @@ struct F32Cells {
 };
 template <class V>
 struct F16Cells {
+  static constexpr bool kIsF32 = false;
   static std::int64_t Offset(std::int64_t dim) { return dim * 2; }
   VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
     return V::LoadF16(reinterpret_cast<const std::uint16_t*>(head) + dim);
@@ -33,6 +36,7 @@ struct F16Cells {
 };
 template <class V>
 struct Bf16Cells {
+  static constexpr bool kIsF32 = false;
   static std::int64_t Offset(std::int64_t dim) { return dim * 2; }
   VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
     return V::LoadBf16(reinterpret_cast<const std::uint16_t*>(head) + dim);
@@ -43,6 +47,7 @@ struct Bf16Cells {
 };
 template <class V>
 struct Q8Cells {
+  static constexpr bool kIsF32 = false;
   static std::int64_t Offset(std::int64_t dim) { return dim / 32 * kQ8BlockBytes; }
   VT_VEC_INLINE typename V::F Load(const char* head, std::int64_t dim) {
     const char* block = head + Offset(dim);
@@ -55,6 +60,15 @@ struct Q8Cells {
     return V::FirstLanes(Load(head, dim), n);
   }
 };
+
+// Values dim .. dim + count of a head as f32. dim is a multiple of 16.
+template <class V, class Cells>
+VT_VEC_INLINE void DecodeCell(const char* head, std::int64_t dim, std::int64_t count, float* out) {
+  ForVectors(count, [&](std::int64_t i, int n) {
+    StoreN<V>(out + i,
+              n == kLanes ? Cells::Load(head, dim + i) : Cells::LoadPartial(head, dim + i, n), n);
+  });
+}
 
 // Positions per block: 64 cells of 128 half-precision values fill half of a 32 KiB cache.
 inline constexpr int kBlock = 64;
@@ -74,17 +88,17 @@ struct CellBlock {
   }
 };
 
-inline void FindCells(const KvCells& cells, std::int64_t offset, const AttentionArgs& args,
+inline void FindCells(const KvCells& cells, std::int64_t offset, std::int64_t page_cells,
                       const AttentionRow& row, std::int64_t begin, CellBlock& block) {
   const std::int64_t left = row.last + 1 - begin;
   block.count = left < kBlock ? static_cast<int>(left) : kBlock;
-  std::int64_t page = begin / args.page_cells;
-  std::int64_t in_page = begin % args.page_cells;
+  std::int64_t page = begin / page_cells;
+  std::int64_t in_page = begin % page_cells;
   const int wanted = left < kBlock + kAhead ? static_cast<int>(left) : kBlock + kAhead;
   for (int i = 0; i < wanted; ++i) {
-    const std::int64_t cell = row.pages[page] * args.page_cells + in_page;
+    const std::int64_t cell = row.pages[page] * page_cells + in_page;
     block.head[i] = static_cast<const char*>(cells.data) + cell * cells.cell_bytes + offset;
-    if (++in_page == args.page_cells) {
+    if (++in_page == page_cells) {
       in_page = 0;
       ++page;
     }

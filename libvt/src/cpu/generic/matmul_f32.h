@@ -91,6 +91,8 @@ class MatmulF32 {
                        std::int64_t x0, int count) {
     using Value = typename Row::Value;
     const std::int64_t k = args.w.cols;
+    const std::int64_t x_stride = share.x_stride != 0 ? share.x_stride : k;
+    const std::int64_t out_stride = share.out_stride != 0 ? share.out_stride : args.w.rows;
     const auto* bytes = static_cast<const std::uint8_t*>(args.w.data) + r * share.row_bytes;
     F sums[kBlockCols * kR];
     for (int i = 0; i < count * kR; ++i) sums[i] = V::Splat(0.0f);
@@ -110,16 +112,16 @@ class MatmulF32 {
           }
           w[i] = out;
         }
-        AllColumns<Row, kR>(w, args.x + x0 * k + k0, k, length, count, sums);
+        AllColumns<Row, kR>(w, args.x + x0 * x_stride + k0, x_stride, length, count, sums);
       }
     } else {
       for (int i = 0; i < kR; ++i) {
         w[i] = reinterpret_cast<const Value*>(bytes + i * share.row_bytes);
       }
-      AllColumns<Row, kR>(w, args.x + x0 * k, k, k, count, sums);
+      AllColumns<Row, kR>(w, args.x + x0 * x_stride, x_stride, k, count, sums);
     }
     for (int c = 0; c < count; ++c) {
-      float* out = args.out + (x0 + c) * args.w.rows + r;
+      float* out = args.out + (x0 + c) * out_stride + r;
       for (int i = 0; i < kR; ++i) {
         float value = V::ReduceAdd(sums[c * kR + i]);
         if (args.bias) value += args.bias[r + i];

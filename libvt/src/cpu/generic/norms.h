@@ -51,6 +51,12 @@ void RmsNorm(const RmsNormArgs& args, Part part) {
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const float* weight = args.weight ? args.weight + r % args.weight_rows * args.cols : nullptr;
     RmsNormRow<V>(args.x + r * stride, weight, args.out + r * stride, args.cols, args.eps);
+    if (!args.bias) continue;
+    const float* bias = args.bias + r % args.weight_rows * args.cols;
+    float* out = args.out + r * stride;
+    ForVectors(args.cols, [&](std::int64_t i, int n) {
+      StoreN<V>(out + i, V::Add(LoadN<V>(out + i, n), LoadN<V>(bias + i, n)), n);
+    });
   }
 }
 

@@ -26,6 +26,13 @@ void Activate(const ActivateArgs& args, Part part) {
       return apply([](F v) { return Silu<V>(v); });
     case Activation::kGelu:
       return apply([](F v) { return Gelu<V>(v); });
+    case Activation::kRelu:
+      return apply([](F v) { return V::Max(V::Splat(0.0f), v); });
+    case Activation::kReluSquared:
+      return apply([](F v) {
+        const F positive = V::Max(V::Splat(0.0f), v);
+        return V::Mul(positive, positive);
+      });
   }
 }
 

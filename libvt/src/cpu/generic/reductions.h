@@ -21,31 +21,35 @@ VT_VEC_INLINE typename V::F PadWithLeast(typename V::F a, int n) {
   return V::Load(lanes);
 }
 
-// A NaN is passed over by the maximum and reaches the sum; so does infinity less infinity.
+// softmax of one row, which out may be. A NaN is passed over by the maximum and reaches the sum; so
+// does infinity less infinity.
+template <class V>
+VT_VEC_INLINE void SoftmaxRow(const float* x, float* out, std::int64_t cols, typename V::F scale) {
+  using F = typename V::F;
+  F most = V::Splat(-__builtin_inff());
+  ForVectors(cols, [&](std::int64_t i, int n) {
+    most = V::Max(PadWithLeast<V>(V::Mul(LoadN<V>(x + i, n), scale), n), most);
+  });
+  const F max = V::Splat(V::ReduceMax(most));
+  F sum = V::Splat(0.0f);
+  ForVectors(cols, [&](std::int64_t i, int n) {
+    F e = Exp<V>(V::Sub(V::Mul(LoadN<V>(x + i, n), scale), max));
+    if (n != kLanes) e = V::FirstLanes(e, n);
+    StoreN<V>(out + i, e, n);
+    sum = V::Add(sum, e);
+  });
+  const F total = V::Splat(V::ReduceAdd(sum));
+  ForVectors(cols, [&](std::int64_t i, int n) {
+    StoreN<V>(out + i, V::Div(LoadN<V>(out + i, n), total), n);
+  });
+}
+
 template <class V>
 void Softmax(const SoftmaxArgs& args, Part part) {
-  using F = typename V::F;
   const Range rows = Share(args.rows, part);
-  const F scale = V::Splat(args.scale);
+  const typename V::F scale = V::Splat(args.scale);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    const float* x = args.x + r * args.cols;
-    float* out = args.out + r * args.cols;
-    F most = V::Splat(-__builtin_inff());
-    ForVectors(args.cols, [&](std::int64_t i, int n) {
-      most = V::Max(PadWithLeast<V>(V::Mul(LoadN<V>(x + i, n), scale), n), most);
-    });
-    const F max = V::Splat(V::ReduceMax(most));
-    F sum = V::Splat(0.0f);
-    ForVectors(args.cols, [&](std::int64_t i, int n) {
-      F e = Exp<V>(V::Sub(V::Mul(LoadN<V>(x + i, n), scale), max));
-      if (n != kLanes) e = V::FirstLanes(e, n);
-      StoreN<V>(out + i, e, n);
-      sum = V::Add(sum, e);
-    });
-    const F total = V::Splat(V::ReduceAdd(sum));
-    ForVectors(args.cols, [&](std::int64_t i, int n) {
-      StoreN<V>(out + i, V::Div(LoadN<V>(out + i, n), total), n);
-    });
+    SoftmaxRow<V>(args.x + r * args.cols, args.out + r * args.cols, args.cols, scale);
   }
 }
 

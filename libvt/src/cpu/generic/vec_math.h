@@ -62,6 +62,25 @@ VT_VEC_INLINE typename V::F Tanh(typename V::F x) {
   return V::CopySign(V::Div(m, V::Add(m, V::Splat(2.0f))), x);
 }
 
+// log(1 + exp(x)), within 3 ulp: max(x, 0) + log(1 + u) with u = exp(-|x|), so nothing overflows
+// and a small result keeps its digits. It is x itself from 17 on.
+template <class V>
+VT_VEC_INLINE typename V::F Softplus(typename V::F x) {
+  using F = typename V::F;
+  const F u = Exp<V>(V::Sub(V::Splat(0.0f), V::Abs(x)));
+  // log(1 + u) = 2 atanh(t / 2) with t = 2u / (2 + u), at most 2/3; (2 atanh(t / 2) - t) / t^3 as
+  // a Chebyshev fit in t^2, to 2^-29 of the result.
+  const F t = V::Div(V::Add(u, u), V::Add(V::Splat(2.0f), u));
+  const F w = V::Mul(t, t);
+  F p = V::Splat(0x1.dbef8ep-14f);
+  p = V::Fma(p, w, V::Splat(0x1.bc7be0p-12f));
+  p = V::Fma(p, w, V::Splat(0x1.24c9bep-9f));
+  p = V::Fma(p, w, V::Splat(0x1.9998d2p-7f));
+  p = V::Fma(p, w, V::Splat(0x1.555556p-4f));
+  const F log = V::Fma(V::Mul(t, w), p, t);
+  return V::Add(V::Max(V::Splat(0.0f), x), log);  // a NaN is the second operand's
+}
+
 // x / (1 + exp(-x))
 template <class V>
 VT_VEC_INLINE typename V::F Silu(typename V::F x) {

@@ -52,6 +52,9 @@ constexpr std::string_view kKeys[] = {
     "tokenizer.ggml.fim_sep_token_id",
 };
 
+// An array of ids, of files that name more than one end.
+constexpr std::string_view kMoreKey = "tokenizer.vt.end_token_ids";
+
 bool IsMarked(TokenKind kind) {
   return kind == TokenKind::kControl || kind == TokenKind::kUserDefined;
 }
@@ -79,6 +82,14 @@ Result<std::vector<TokenizerFacts::EndToken>> FindEndTokens(const GgufFile& file
   for (const std::string_view key : kKeys) {
     VT_ASSIGN_OR_RETURN(const TokenId id, ReadTokenId(file, vocabulary, key, kNoToken));
     if (id != kNoToken) add(id, std::string(key));
+  }
+  VT_ASSIGN_OR_RETURN(const GgufValue* more, file.GetNumberArray(kMoreKey));
+  for (std::uint64_t i = 0; more != nullptr && i < more->count; ++i) {
+    const std::int64_t id = more->ElementI64(i).value_or(-1);
+    if (id < 0 || id >= std::int64_t{vocabulary.size()}) {
+      return BadKey(file, kMoreKey, "id " + std::to_string(id) + " is outside the vocabulary");
+    }
+    add(static_cast<TokenId>(id), std::string(kMoreKey));
   }
   const auto add_text = [&](std::string_view text) {
     const TokenId id = vocabulary.Find(text);

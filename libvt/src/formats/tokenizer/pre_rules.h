@@ -29,6 +29,7 @@ struct PreRule {
   bool space_marks = false;   // with utf8: spaces become U+2581
   bool mark_starts = false;   // with space_marks: each begins a word, and every line has one
   bool newline_runs = false;  // a run of line feeds that is a token is that token
+  bool from_file = false;     // the patterns are those of a file, which may not compile
 };
 
 // Null when there is no such rule. "" is the rule of files that name none.

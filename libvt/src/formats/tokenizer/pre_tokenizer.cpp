@@ -69,9 +69,13 @@ Result<PreTokenizer> PreTokenizer::Make(const PreRule& rule) {
     if (!compiled.code) {
       PCRE2_UCHAR message[128] = {};
       pcre2_get_error_message(error, message, sizeof(message));
-      return InternalError("pre-tokenizer \"" + std::string(rule.name) + "\": pattern " +
-                           step.pattern + " does not compile at " + std::to_string(offset) + ": " +
-                           reinterpret_cast<const char*>(message) + "; this needs PCRE2 10.40");
+      const std::string what = "pre-tokenizer \"" + std::string(rule.name) + "\": pattern " +
+                               step.pattern + " does not compile at " + std::to_string(offset) +
+                               ": " + reinterpret_cast<const char*>(message);
+      if (rule.from_file) {
+        return UnsupportedError(what + "; give token ids instead of text");
+      }
+      return InternalError(what + "; this needs PCRE2 10.40");
     }
     // Without a just-in-time compiler matching is only slower.
     pcre2_jit_compile(compiled.code.get(), PCRE2_JIT_COMPLETE);

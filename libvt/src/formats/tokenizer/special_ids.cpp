@@ -20,7 +20,7 @@ Defaults DefaultsOf(std::string_view model, const PreRule* rule) {
   }
   Defaults defaults{.bos = 11, .eos = 11};
   if (model != "gpt2" || rule->no_default_bos) defaults.bos = kNoToken;
-  if (model != "gpt2") defaults.eos = kNoToken;
+  if (model != "gpt2" || rule->from_file) defaults.eos = kNoToken;
   defaults.add_bos = rule->add_bos;
   return defaults;
 }

@@ -6,6 +6,7 @@
 #include "formats/file_error.h"
 #include "formats/tokenizer/end_tokens.h"
 #include "formats/tokenizer/joiner.h"
+#include "formats/tokenizer/own_pre_rule.h"
 #include "formats/tokenizer/special_ids.h"
 #include "formats/tokenizer/special_matcher.h"
 #include "formats/tokenizer/text_encoder.h"
@@ -14,12 +15,13 @@ namespace vt {
 
 struct Tokenizer::Impl {
   TokenizerFacts facts;
+  std::unique_ptr<tok::OwnPreRule> own_rule;  // of a file that brings its own patterns
   tok::Vocabulary vocabulary;
   std::unique_ptr<tok::TextEncoder> encoder;
   tok::SpecialMatcher user_defined;  // matched always
   tok::SpecialMatcher all_special;   // with parse_special
 
-  void MakeMatchers(const GgufFile& file);
+  Status MakeMatchers(const GgufFile& file);
 };
 
 namespace {
@@ -28,6 +30,7 @@ using tok::SpecialToken;
 
 constexpr std::string_view kModelKey = "tokenizer.ggml.model";
 constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+constexpr std::string_view kUnsupportedKey = "tokenizer.vt.unsupported";
 constexpr std::string_view kModels = "bert, gemma4, gpt2, llama";
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -54,6 +57,21 @@ StripRules StripRulesOf(std::string_view name, std::string_view architecture,
   return {};
 }
 
+// The ids under `key`, which says for each token whether it eats the white space on one side.
+Status ReadStrips(const GgufFile& file, std::string_view key, std::uint64_t tokens,
+                  std::vector<bool>& strips) {
+  VT_ASSIGN_OR_RETURN(const GgufValue* ids, file.GetNumberArray(key));
+  strips.assign(static_cast<std::size_t>(tokens), false);
+  for (std::uint64_t i = 0; ids != nullptr && i < ids->count; ++i) {
+    const std::int64_t id = ids->ElementI64(i).value_or(-1);
+    if (id < 0 || static_cast<std::uint64_t>(id) >= tokens) {
+      return tok::BadKey(file, key, "id " + std::to_string(id) + " is outside the vocabulary");
+    }
+    strips[static_cast<std::size_t>(id)] = true;
+  }
+  return {};
+}
+
 std::string_view StringOr(const GgufFile& file, std::string_view key, std::string_view missing) {
   const GgufValue* value = file.Find(key);
   return value != nullptr && value->type == GgufType::kString ? value->text : missing;
@@ -61,10 +79,13 @@ std::string_view StringOr(const GgufFile& file, std::string_view key, std::strin
 
 }  // namespace
 
-void Tokenizer::Impl::MakeMatchers(const GgufFile& file) {
+Status Tokenizer::Impl::MakeMatchers(const GgufFile& file) {
   constexpr std::string_view kKeepRight[] = {"<unk>", "<s>", "<|endoftext|>"};
   const StripRules rules = StripRulesOf(StringOr(file, "general.name", ""),
                                         StringOr(file, "general.architecture", ""), facts.pre);
+  std::vector<bool> left, right;
+  VT_RETURN_IF_ERROR(ReadStrips(file, "tokenizer.vt.strip_left_ids", vocabulary.size(), left));
+  VT_RETURN_IF_ERROR(ReadStrips(file, "tokenizer.vt.strip_right_ids", vocabulary.size(), right));
   std::vector<SpecialToken> user, all;
   for (std::uint32_t i = 0; i < vocabulary.size(); ++i) {
     const auto id = static_cast<TokenId>(i);
@@ -75,10 +96,10 @@ void Tokenizer::Impl::MakeMatchers(const GgufFile& file) {
     }
     const std::string_view stored = vocabulary.text(id);
     SpecialToken token{.id = id, .text = std::string(stored)};
-    token.strip_left = stored == rules.left_of;
+    token.strip_left = left[i] || stored == rules.left_of;
     token.strip_right =
-        rules.right_of_all &&
-        std::find(std::begin(kKeepRight), std::end(kKeepRight), stored) == std::end(kKeepRight);
+        right[i] || (rules.right_of_all && std::find(std::begin(kKeepRight), std::end(kKeepRight),
+                                                     stored) == std::end(kKeepRight));
     if (kind == TokenKind::kUserDefined) {
       token.text = vocabulary.Bytes(id, true);
       if (token.strip_left || token.strip_right) facts.decode_is_exact = false;
@@ -88,6 +109,7 @@ void Tokenizer::Impl::MakeMatchers(const GgufFile& file) {
   }
   user_defined = tok::SpecialMatcher(std::move(user));
   all_special = tok::SpecialMatcher(std::move(all));
+  return {};
 }
 
 Tokenizer::Tokenizer() : impl_(std::make_unique<Impl>()) {}
@@ -101,6 +123,8 @@ Result<Tokenizer> Tokenizer::Load(const GgufFile& file) {
   TokenizerFacts& facts = impl.facts;
   const std::string& path = file.shards().front().path;
 
+  VT_ASSIGN_OR_RETURN(const auto reason, file.GetString(kUnsupportedKey));
+  if (reason) return Status(Code::kUnsupported, path + ": " + std::string(*reason), path);
   VT_ASSIGN_OR_RETURN(const auto model, file.GetString(kModelKey));
   if (!model)
     return tok::BadKey(file, kModelKey, "missing (want one of " + std::string(kModels) + ")");
@@ -117,7 +141,10 @@ Result<Tokenizer> Tokenizer::Load(const GgufFile& file) {
   const tok::PreRule* rule = nullptr;
   tok::TextForm form = tok::TextForm::kMarkedSpaces;
   if (merges) {
-    rule = tok::FindPreRule(facts.model == "gemma4" ? "gemma4" : std::string_view(facts.pre));
+    VT_ASSIGN_OR_RETURN(impl.own_rule, tok::ReadOwnPreRule(file, facts.model == "gemma4"));
+    rule = impl.own_rule
+               ? &impl.own_rule->rule
+               : tok::FindPreRule(facts.model == "gemma4" ? "gemma4" : std::string_view(facts.pre));
     if (rule == nullptr) {
       return FileUnsupported(path, "key " + Quoted(kPreKey) + ": unknown pre-tokenizer " +
                                        Quoted(facts.pre) + " (known: " + tok::KnownPreRules() +
@@ -133,7 +160,7 @@ Result<Tokenizer> Tokenizer::Load(const GgufFile& file) {
   impl.vocabulary.set_unknown(facts.unk);
   facts.decode_is_exact = facts.model != "bert" && impl.vocabulary.has_all_bytes() &&
                           !(rule != nullptr && rule->mark_starts);
-  impl.MakeMatchers(file);
+  VT_RETURN_IF_ERROR(impl.MakeMatchers(file));
 
   if (merges) {
     VT_ASSIGN_OR_RETURN(impl.encoder, tok::MakeBpeEncoder(file, impl.vocabulary, *rule));

@@ -36,6 +36,7 @@ class Binder {
 
   float* Output(const char* name, std::int64_t count);
   void* OutputBytes(const char* name, std::int64_t bytes);
+  AttentionRow* OutputRows(const char* name, std::int64_t count);
   float* Changed(const char* name, std::int64_t count);  // input and output
   // Two buffers, or one that is both.
   void InAndOut(const float*& in, float*& out, std::int64_t count, bool in_place, float low = -1,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -60,9 +61,28 @@ Result<std::vector<CallOutput>> BoundCall::Outputs() const {
     CallOutput output{buffer.kind, std::vector<std::uint8_t>(buffer.image.size())};
     VT_RETURN_IF_ERROR(memory_.Download(
         output.bytes.data(), static_cast<const char*>(buffer.base) + kGuard, output.bytes.size()));
+    if (buffer.rows) PlacePages(output.bytes);
     outputs.push_back(std::move(output));
   }
   return outputs;
+}
+
+// Two calls have their buffers at other addresses.
+void BoundCall::PlacePages(std::vector<std::uint8_t>& rows) const {
+  constexpr int kPlaceBits = 48;
+  for (std::size_t at = 0; at < rows.size(); at += sizeof(AttentionRow)) {
+    std::uint8_t* pages = rows.data() + at + offsetof(AttentionRow, pages);
+    std::uintptr_t address = 0;
+    std::memcpy(&address, pages, sizeof address);
+    std::uint64_t place = 0;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(buffers_[i].base) + kGuard;
+      if (address < start || address - start >= buffers_[i].image.size()) continue;
+      place = (i + 1) << kPlaceBits | (address - start);
+    }
+    static_assert(sizeof place == sizeof address);
+    std::memcpy(pages, &place, sizeof place);
+  }
 }
 
 void* Binder::Add(const char* name, Use use, CallOutput::Kind kind,
@@ -76,7 +96,7 @@ void* Binder::Add(const char* name, Use use, CallOutput::Kind kind,
     return nullptr;
   }
   if (use != Use::kScratch) call_.bytes_ += image.size();
-  call_.buffers_.push_back({*base, std::move(image), use, kind, name});
+  call_.buffers_.push_back({*base, std::move(image), use, kind, name, false});
   status_ = call_.memory_.Upload(*base, guarded.data(), guarded.size());
   return static_cast<char*>(*base) + kGuard;
 }
@@ -155,6 +175,13 @@ void* Binder::OutputBytes(const char* name, std::int64_t bytes) {
   return Add(name, Use::kOutput, CallOutput::Kind::kBytes,
              std::vector<std::uint8_t>(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0)),
                                        kGuardByte));
+}
+
+AttentionRow* Binder::OutputRows(const char* name, std::int64_t count) {
+  auto* rows = static_cast<AttentionRow*>(
+      OutputBytes(name, count * static_cast<std::int64_t>(sizeof(AttentionRow))));
+  if (rows) call_.buffers_.back().rows = true;
+  return rows;
 }
 
 float* Binder::Changed(const char* name, std::int64_t count) {

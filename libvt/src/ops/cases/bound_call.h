@@ -40,6 +40,7 @@ class BoundCall {
 
   // kInternal when bytes beside a buffer, or an input, are not what they were.
   Status CheckUntouched() const;
+  // The pages of an AttentionRow come as the buffer that they lie in and the place there.
   Result<std::vector<CallOutput>> Outputs() const;
 
  private:
@@ -50,9 +51,11 @@ class BoundCall {
     enum class Use { kInput, kOutput, kScratch } use = Use::kInput;
     CallOutput::Kind kind = CallOutput::Kind::kF32;
     std::string name;
+    bool rows = false;  // AttentionRows
   };
 
   explicit BoundCall(DeviceMemory& memory) : memory_(memory) {}
+  void PlacePages(std::vector<std::uint8_t>& rows) const;
 
   DeviceMemory& memory_;
   AnyArgs call_;

@@ -46,6 +46,7 @@ std::string LabelOf(const OpCase& op_case) {
                       std::visit([](const auto& args) { return Label(args); }, op_case.call);
   if (op_case.positions > 0) label += ", positions " + std::to_string(op_case.positions);
   if (!op_case.optional) label += ", without optional inputs";
+  if (op_case.one_cache) label += ", values in the keys";
   if (op_case.in_place) label += ", in place";
   return label;
 }

@@ -19,6 +19,7 @@ struct OpCase {
   std::int64_t positions = 0;  // attention: of the longest row; kv_store: the cells there are
   bool optional = true;        // with its optional inputs (weights of a norm, bias)
   bool in_place = false;       // the output lies on the input that it may (or may not) replace
+  bool one_cache = false;      // attention: the values are the first of what the key cells hold
   // No kernel may take it. Of one that is in place this is only seen once it has memory.
   bool refused = false;
 };
