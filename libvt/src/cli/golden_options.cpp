@@ -65,7 +65,7 @@ Flag NumberFlag(Flag row, double* target) {
 
 Flag LimitsFlag(Flag row, CheckLimits* limits) {
   row.repeatable = true;
-  row.default_text = "kl=1e-4,logprob=.1,margin=.05,nmse=1e-5,layer=.05";
+  row.default_text = "kl=1e-4,logprob=.1,margin=.05,nmse=1e-5,layer=.02";
   row.apply = [=](std::string_view text) {
     const std::pair<std::string_view, double*> known[] = {{"kl", &limits->kl},
                                                           {"logprob", &limits->logprob},

@@ -238,32 +238,39 @@ void CaseChecker::Take(std::size_t row, std::span<const float> logits) {
   report_.top_k = std::max(report_.top_k, off.top_k);
 }
 
-void CaseChecker::TakeCheckpoints(const std::vector<GoldenCheckpoint>& ours) {
+void CompareCheckpoints(const std::vector<GoldenCheckpoint>& golden,
+                        const std::vector<GoldenCheckpoint>& ours, std::size_t rows,
+                        const CheckLimits& limits, CaseReport* report) {
   const auto before = [](const CheckpointPlace& a, const CheckpointPlace& b) {
     return std::tie(a.row, a.layer, a.what) < std::tie(b.row, b.layer, b.what);
   };
-  for (const GoldenCheckpoint& point : golden_.checkpoints) {
+  for (const GoldenCheckpoint& point : golden) {
     const auto found = std::find_if(ours.begin(), ours.end(), [&](const GoldenCheckpoint& one) {
       return one.layer == point.layer && one.what == point.what;
     });
     if (found == ours.end()) {
-      report_.missing_checkpoints.push_back("layer " + std::to_string(point.layer) + ", " +
+      report->missing_checkpoints.push_back("layer " + std::to_string(point.layer) + ", " +
                                             std::string(NameOf(point.what)));
       continue;
     }
-    for (std::size_t row = 0; row < std::min(point.rows.size(), found->rows.size()); ++row) {
+    const std::size_t both = std::min({rows, point.rows.size(), found->rows.size()});
+    for (std::size_t row = 0; row < both; ++row) {
       const CheckpointPlace place{point.layer, point.what, row,
                                   SketchError(point.rows[row], found->rows[row])};
-      ++report_.checkpoint_rows;
-      if (!report_.worst_checkpoint || place.error > report_.worst_checkpoint->error) {
-        report_.worst_checkpoint = place;
+      ++report->checkpoint_rows;
+      if (!report->worst_checkpoint || place.error > report->worst_checkpoint->error) {
+        report->worst_checkpoint = place;
       }
-      if (place.error <= limits_.layer) continue;
-      if (!report_.first_checkpoint || before(place, *report_.first_checkpoint)) {
-        report_.first_checkpoint = place;
+      if (place.error <= limits.layer) continue;
+      if (!report->first_checkpoint || before(place, *report->first_checkpoint)) {
+        report->first_checkpoint = place;
       }
     }
   }
+}
+
+void CaseChecker::TakeCheckpoints(const std::vector<GoldenCheckpoint>& ours) {
+  CompareCheckpoints(golden_.checkpoints, ours, taken_, limits_, &report_);
 }
 
 CaseReport CaseChecker::Finish() {

@@ -29,7 +29,7 @@ struct CheckLimits {
   double margin = 0.05;  // largest difference of a margin
   double nmse = 1e-5;    // largest of a row; dense rows alone
   // Largest relative error of what a layer left, as SketchError estimates it.
-  double layer = 0.05;
+  double layer = 0.02;
   bool allow_ties = false;
 };
 
@@ -128,6 +128,12 @@ class CaseChecker {
 // there is below the limit and `ours` is its second.
 Departure DepartureAt(const GoldenCase& golden, std::size_t index, TokenId ours,
                       const CheckLimits& limits, const Tokenizer* tokenizer);
+
+// Rows [0, rows) of the golden's checkpoints, each against the one of `ours` for its layer; those
+// that `ours` lacks are missing_checkpoints.
+void CompareCheckpoints(const std::vector<GoldenCheckpoint>& golden,
+                        const std::vector<GoldenCheckpoint>& ours, std::size_t rows,
+                        const CheckLimits& limits, CaseReport* report);
 
 // Sets the state from the counts and distances, with the reasons.
 void JudgeCase(const CheckLimits& limits, CaseReport* report);

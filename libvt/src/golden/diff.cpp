@@ -102,6 +102,8 @@ CaseReport DiffCase(const GoldenCase& a, const GoldenCase& b, const CheckLimits&
     report.mean_kl = sums.kl / static_cast<double>(report.rows);
     report.top_k_agreement = static_cast<double>(sums.hits) / static_cast<double>(sums.wanted);
   }
+  CompareCheckpoints(a.checkpoints, b.checkpoints, a.prompt.size() + same, limits, &report);
+  report.missing_checkpoints.clear();  // each golden keeps the layers it was asked for
   JudgeCase(limits, &report);
   if (a.generated.size() != b.generated.size() && report.departures.empty()) {
     report.reasons.push_back(std::to_string(a.generated.size()) + " tokens in one, " +

@@ -4,6 +4,8 @@
 
 namespace vt {
 
-void IndexSelectAvx512(const IndexSelectArgs& args, Part part) { IndexSelect<Avx512Vec16>(args, part); }
+void IndexSelectAvx512(const IndexSelectArgs& args, Part part) {
+  IndexSelect<Avx512Vec16>(args, part);
+}
 
 }  // namespace vt

@@ -4,6 +4,8 @@
 
 namespace vt {
 
-void IndexSelectScalar(const IndexSelectArgs& args, Part part) { IndexSelect<ScalarVec16>(args, part); }
+void IndexSelectScalar(const IndexSelectArgs& args, Part part) {
+  IndexSelect<ScalarVec16>(args, part);
+}
 
 }  // namespace vt
