@@ -61,7 +61,7 @@ TEST(MemoryRows, LatentLayersKeepOneRowAPosition) {
 TEST(MemoryRows, ATailThatSharesKeysCostsNothing) {
   const std::uint64_t full = 2 * (2 * 1 * 32) * 2;      // two layers, keys and values, f16
   const std::uint64_t windowed = 4 * (2 * 2 * 16) * 2;  // four layers
-  EXPECT_EQ(RowBytes("gemma4-e4b", "kv", 640), 640 * full + (3 + 512 / 64) * 64 * windowed);
+  EXPECT_EQ(RowBytes("gemma4-e4b", "kv", 6400), 6400 * full + (3 + 512 / 64) * 64 * windowed);
 }
 
 TEST(MemoryRows, RecurrentStateDoesNotGrowWithTheContext) {

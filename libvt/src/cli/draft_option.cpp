@@ -3,7 +3,7 @@
 namespace vt::cli {
 namespace {
 
-// More guesses than a lookup costs nothing to make; each of a model is a step of it.
+// A lookup's guesses cost nothing to make; each of a model's is a step of that model.
 constexpr std::int64_t kLookupMost = 8;
 constexpr std::int64_t kModelMost = 4;
 
