@@ -108,7 +108,7 @@ std::vector<OpCase> SpeedCases(std::string_view op, const std::vector<std::int64
   for (OpCase& one : SpeedCasesOf(op)) {
     auto* matmul = std::get_if<MatmulArgs>(&one.call);
     if (!matmul) {
-      cases.push_back(std::move(one));
+      cases.push_back(one);
       continue;
     }
     for (const std::int64_t m : rows) {

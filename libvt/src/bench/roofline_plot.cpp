@@ -224,7 +224,8 @@ class Plot {
              point.y + kLabelHeight / 2};
     for (double radius = 6; radius < 150; radius += 7) {
       for (int turn = 0; turn < 16; ++turn) {
-        const double angle = (turn % 2 ? -1 : 1) * (turn + 1) / 2 * kPi / 8;
+        const int eighths = (turn % 2 ? -1 : 1) * ((turn + 1) / 2);
+        const double angle = eighths * kPi / 8;
         const double cx = point.x + (radius + width / 2) * std::cos(angle);
         const double cy = point.y + (radius + kLabelHeight / 2) * std::sin(angle);
         const Box box{cx - width / 2, cy - kLabelHeight / 2, cx + width / 2, cy + kLabelHeight / 2};

@@ -76,7 +76,8 @@ Fit FitSub(const float* x, int n, int top) {
     if (fit.error < best.error) best = fit;
   };
   constexpr float kStep = 0.25f;
-  const int fine = static_cast<int>(static_cast<float>(top / 4 + 2) / kStep);
+  const int reach = top / 4 + 2;
+  const int fine = static_cast<int>(static_cast<float>(reach) / kStep);
   for (int i = -fine; i <= 6; ++i) {
     const float span = static_cast<float>(top) + kStep * static_cast<float>(i);
     if (span > 0) attempt(span / range, -low);
@@ -203,8 +204,9 @@ Affine FitAffine(const float* x, int subs, int top, int largest) {
 void CodesOf(const float* x, const Affine& fit, int subs, int top, int codes[256]) {
   const int n = 256 / subs;
   for (int i = 0; i < 256; ++i) {
-    const float scale = fit.d * static_cast<float>(fit.scales[i / n]);
-    const float min = fit.dmin * static_cast<float>(fit.mins[i / n]);
+    const int sub = i / n;
+    const float scale = fit.d * static_cast<float>(fit.scales[sub]);
+    const float min = fit.dmin * static_cast<float>(fit.mins[sub]);
     const float inverse = scale > 0 ? 1 / scale : 0.0f;
     codes[i] = CodeOf((x[i] + min) * (std::isfinite(inverse) ? inverse : 0.0f), top);
   }

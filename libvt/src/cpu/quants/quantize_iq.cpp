@@ -137,7 +137,8 @@ void EncodeIq2Xxs(const float* x, std::uint8_t* block) {
     std::uint32_t word = static_cast<std::uint32_t>(a.multiples[static_cast<std::size_t>(sub)])
                          << 28;
     for (int g = 0; g < 4; ++g) {
-      const unsigned entry = a.entries[static_cast<std::size_t>(4 * sub + g)];
+      const int at = 4 * sub + g;
+      const unsigned entry = a.entries[static_cast<std::size_t>(at)];
       q[g] = static_cast<std::uint8_t>(entry);
       word |= (PairedSigns(split, 4 * sub + g, kIq2XxsGrid, entry) & 127u) << (7 * g);
     }

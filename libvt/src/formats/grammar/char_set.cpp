@@ -54,7 +54,7 @@ void AppendRanges(std::string& out, const CharSet& set) {
 
 }  // namespace
 
-CharSet::CharSet(std::vector<CharRange> ranges) {
+CharSet::CharSet(const std::vector<CharRange>& ranges) {
   std::vector<CharRange> parts;
   for (CharRange range : ranges) {
     range.last = std::min(range.last, kLast);

@@ -10,14 +10,17 @@ namespace vt::grammar {
 struct CharRange {
   char32_t first = 0;
   char32_t last = 0;
-  auto operator<=>(const CharRange&) const = default;
+  bool operator==(const CharRange&) const = default;
+  bool operator<(const CharRange& other) const {
+    return first != other.first ? first < other.first : last < other.last;
+  }
 };
 
 // Ascending ranges with gaps between them and no surrogates: one form for one set.
 class CharSet {
  public:
   CharSet() = default;
-  explicit CharSet(std::vector<CharRange> ranges);
+  explicit CharSet(const std::vector<CharRange>& ranges);
   static CharSet All();
 
   const std::vector<CharRange>& ranges() const { return ranges_; }
@@ -26,7 +29,8 @@ class CharSet {
   CharSet Complement() const;
   CharSet Intersection(const CharSet& other) const;
   CharSet Union(const CharSet& other) const;
-  auto operator<=>(const CharSet&) const = default;
+  bool operator==(const CharSet&) const = default;
+  bool operator<(const CharSet& other) const { return ranges_ < other.ranges_; }
 
  private:
   std::vector<CharRange> ranges_;

@@ -126,8 +126,9 @@ Status CheckKeywords(const Json& schema, const std::string& pointer) {
   for (const auto& [name, value] : schema.items()) {
     if (IsAnnotation(name)) continue;
     const std::string at = pointer + "/" + PointerToken(name);
-    const auto keyword = std::find_if(std::begin(kKeywords), std::end(kKeywords),
-                                      [&](const Keyword& k) { return k.name == name; });
+    const auto keyword =
+        std::find_if(std::begin(kKeywords), std::end(kKeywords),
+                     [&, &name = name](const Keyword& k) { return k.name == name; });
     if (keyword == std::end(kKeywords)) {
       const std::string near = NearNames(name, names);
       return JsonError(at, "keyword \"" + name + "\" is not supported" +

@@ -64,7 +64,7 @@ Status AddProperties(const Json& from, const Json& other, const std::string& poi
     } else if (rule == other.end() || *rule == true) {
       (*properties)[key] = schema;
     } else if (*rule == false) {
-      const auto is_required = [&](const Json& side) {
+      const auto is_required = [&key = key](const Json& side) {
         return side.contains("required") && Contains(side["required"], key);
       };
       if (is_required(from) || is_required(other)) {
