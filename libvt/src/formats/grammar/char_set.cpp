@@ -92,13 +92,13 @@ CharSet CharSet::Complement() const {
     next = range.last + 1;
   }
   if (next <= kLast) rest.push_back({next, kLast});
-  return CharSet(std::move(rest));
+  return CharSet(rest);
 }
 
 CharSet CharSet::Union(const CharSet& other) const {
   std::vector<CharRange> all = ranges_;
   all.insert(all.end(), other.ranges_.begin(), other.ranges_.end());
-  return CharSet(std::move(all));
+  return CharSet(all);
 }
 
 CharSet CharSet::Intersection(const CharSet& other) const {

@@ -330,7 +330,7 @@ class Reader {
       return Error(start, negated ? "[^] excludes nothing; write a dot for any character"
                                   : "[] matches no character; write \\] for the bracket itself");
     }
-    item->set = CharSet(std::move(ranges));
+    item->set = CharSet(ranges);
     if (negated) item->set = item->set.Complement();
     if (item->set.empty()) return Error(start, "the class matches no character");
     return {};
