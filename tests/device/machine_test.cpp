@@ -77,7 +77,7 @@ TEST(MachineTest, CpuIsAlwaysThere) {
 
 TEST(MachineTest, DevicesStandInTheOrderOfTheirKinds) {
   MachineOptions options;
-  options.sim = Profile();
+  options.sims = {Profile()};
   const Machine machine = ProbeMachineWith(options, CudaPair);
   ExpectOneBackendOfEachKind(machine);
   EXPECT_EQ(Ids(machine), (std::vector<std::string>{"cpu", "cuda:0", "cuda:1", "sim:0"}));
@@ -87,9 +87,20 @@ TEST(MachineTest, DevicesStandInTheOrderOfTheirKinds) {
             "libamdhip64.so is not installed; run vt-caps to list devices");
 }
 
+TEST(MachineTest, SimsAreNumbered) {
+  MachineOptions options;
+  options.sims = {Profile(), Profile(), Profile()};
+  options.sims[1].sim = SimFaults();
+  options.sims[1].sim->probe_answers = false;
+  const Machine machine = ProbeMachineWith(options, NoGpu);
+  EXPECT_EQ(Ids(machine), (std::vector<std::string>{"cpu", "sim:0", "sim:2"}));
+  EXPECT_TRUE(machine.backends[3].registered);
+  EXPECT_NE(machine.backends[3].reason.find("sim:1"), std::string::npos);
+}
+
 TEST(MachineTest, SimIsWhatItsProfileSays) {
   MachineOptions options;
-  options.sim = Profile();
+  options.sims = {Profile()};
   DeviceInfo sim = FindDevice(ProbeMachineWith(options, NoGpu), "sim:0").value();
   EXPECT_EQ(sim.kind, DeviceKind::kSim);
   EXPECT_EQ(sim.name, "Some board");
@@ -97,19 +108,19 @@ TEST(MachineTest, SimIsWhatItsProfileSays) {
   EXPECT_EQ(sim.memory_available.bytes, 64 * kGib);
   EXPECT_EQ(sim.memory_usable().bytes, 58 * kGib);
 
-  options.sim->memory_available = {40 * kGib, "profile"};
+  options.sims[0].memory_available = {40 * kGib, "profile"};
   EXPECT_EQ(FindDevice(ProbeMachineWith(options, NoGpu), "sim:0")->memory_available.bytes,
             40 * kGib);
 
-  options.sim->sim = SimFaults();
-  options.sim->sim->free_known = false;
+  options.sims[0].sim = SimFaults();
+  options.sims[0].sim->free_known = false;
   sim = FindDevice(ProbeMachineWith(options, NoGpu), "sim:0").value();
   EXPECT_FALSE(sim.memory_available.bytes.has_value());
   EXPECT_EQ(sim.memory_available.source, "");
   EXPECT_EQ(sim.memory_usable().bytes, 58 * kGib);
 
-  options.sim->sim = SimFaults();
-  options.sim->sim->free_wrong_bytes = 100 * kGib;
+  options.sims[0].sim = SimFaults();
+  options.sims[0].sim->free_wrong_bytes = 100 * kGib;
   sim = FindDevice(ProbeMachineWith(options, NoGpu), "sim:0").value();
   EXPECT_EQ(sim.memory_available.bytes, 100 * kGib);
   EXPECT_NE(sim.memory_available.source, "");
@@ -117,9 +128,9 @@ TEST(MachineTest, SimIsWhatItsProfileSays) {
 
 TEST(MachineTest, SimThatDoesNotAnswer) {
   MachineOptions options;
-  options.sim = Profile();
-  options.sim->sim = SimFaults();
-  options.sim->sim->probe_answers = false;
+  options.sims = {Profile()};
+  options.sims[0].sim = SimFaults();
+  options.sims[0].sim->probe_answers = false;
   const Machine machine = ProbeMachineWith(options, NoGpu);
   ExpectOneBackendOfEachKind(machine);
   EXPECT_EQ(Ids(machine), std::vector<std::string>{"cpu"});

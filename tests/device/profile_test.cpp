@@ -353,29 +353,30 @@ TEST(ParseProfileTest, RefusesWhatIsNoObject) {
   }
 }
 
-TEST(SimDeviceTest, IsTheOnlyDeviceOfAProfile) {
-  const Result<DeviceInfo> small = SimDevice(Parsed("sim-small"));
+TEST(SimDevicesTest, AreTheDevicesOfAProfile) {
+  const Result<std::vector<DeviceInfo>> small = SimDevices(Parsed("sim-small"));
   ASSERT_TRUE(small.ok());
-  EXPECT_EQ(small->id, "sim:0");
-  EXPECT_EQ(small->memory_total.bytes, 256 * kMib);
-  EXPECT_EQ(small->features, 0u);
-  EXPECT_FALSE(small->described);
-  ASSERT_TRUE(small->sim.has_value());
-  EXPECT_TRUE(small->sim->probe_answers);
-  EXPECT_FALSE(small->sim->fail_at_byte.has_value());
+  ASSERT_EQ(small->size(), 1u);
+  EXPECT_EQ(small->front().kind, DeviceKind::kSim);
+  EXPECT_EQ(small->front().memory_total.bytes, 256 * kMib);
+  EXPECT_EQ(small->front().features, 0u);
+  EXPECT_FALSE(small->front().described);
+  ASSERT_TRUE(small->front().sim.has_value());
+  EXPECT_TRUE(small->front().sim->probe_answers);
+  EXPECT_FALSE(small->front().sim->fail_at_byte.has_value());
 
-  const Result<DeviceInfo> desktop = SimDevice(Parsed("x86-avx2-desktop"));
+  const Result<std::vector<DeviceInfo>> desktop = SimDevices(Parsed("x86-avx2-desktop"));
   ASSERT_TRUE(desktop.ok());
-  EXPECT_EQ(desktop->id, "sim:0");
-  EXPECT_EQ(desktop->kind, DeviceKind::kSim);
-  EXPECT_EQ(desktop->features, std::uint32_t{kFeatureAvx2});
-  EXPECT_TRUE(desktop->sim.has_value());
+  EXPECT_EQ(desktop->front().kind, DeviceKind::kSim);
+  EXPECT_EQ(desktop->front().features, std::uint32_t{kFeatureAvx2});
+  EXPECT_TRUE(desktop->front().sim.has_value());
 
-  const Status several = SimDevice(Parsed("r9700-x2")).status();
-  EXPECT_EQ(several.code(), Code::kInvalid);
-  EXPECT_EQ(several.at(), "/devices");
-  EXPECT_NE(several.message().find("\"r9700-x2\" has 3"), std::string::npos) << several.message();
-  EXPECT_FALSE(SimDevice(Profile{}).ok());
+  const Result<std::vector<DeviceInfo>> several = SimDevices(Parsed("r9700-x2"));
+  ASSERT_TRUE(several.ok());
+  EXPECT_EQ(several->size(), 3u);
+  const Status none = SimDevices(Profile{}).status();
+  EXPECT_EQ(none.code(), Code::kInvalid);
+  EXPECT_EQ(none.at(), "/devices");
 }
 
 }  // namespace

@@ -14,18 +14,22 @@ EnginePlan Plan(std::int64_t context, std::int64_t sequences) {
   plan.options.kv_type = DType::kF32;
   const std::int64_t pages = (context + kPageCells - 1) / kPageCells * sequences;
   plan.groups = {{0, false, {0}, pages}, {100, false, {1}, std::min(pages, sequences * 4 + 1)}};
-  plan.kv = {{64, 64, 0, 0}, {64, 64, 0, 1}};
-  std::uint64_t bytes = 0;
-  for (const KvGroup& group : plan.groups)
-    bytes += static_cast<std::uint64_t>(group.pages * kPageCells) * 128;
-  plan.rows = {{"cpu", "kv", bytes, 0}};
+  plan.kv = {{64, 64, 0, 0, kKvFull}, {64, 64, 0, 1, kKvWindow}};
+  plan.placement.devices = {"cpu"};
+  plan.placement.layers.resize(2);
+  plan.devices.resize(1);
+  plan.devices[0].device.id = "cpu";
+  for (std::size_t g = 0; g < 2; ++g) {
+    const auto bytes = static_cast<std::uint64_t>(plan.groups[g].pages * kPageCells) * 128;
+    plan.rows.push_back({"cpu", plan.kv[g].row, bytes, 0});
+  }
   return plan;
 }
 
 // Host memory, for as long as the program runs.
-DeviceMemory& Memory() {
+std::vector<DeviceMemory*> Memory() {
   static const std::unique_ptr<DeviceMemory> memory = OpenDeviceMemory(DeviceInfo{}).value();
-  return *memory;
+  return {memory.get()};
 }
 
 std::vector<TokenId> Tokens(std::size_t count, TokenId first = 0) {
@@ -48,7 +52,8 @@ TEST(KvCache, TakesThePlannedBytes) {
   const EnginePlan plan = Plan(512, 2);
   const Result<KvCache> cache = KvCache::Create(plan, Memory());
   ASSERT_TRUE(cache.ok()) << cache.status().message();
-  EXPECT_EQ(cache->allocated_bytes(), plan.RowBytes("kv"));
+  EXPECT_EQ(cache->allocated_bytes(0, kKvFull), plan.RowBytes(kKvFull));
+  EXPECT_EQ(cache->allocated_bytes(0, kKvWindow), plan.RowBytes(kKvWindow));
 }
 
 TEST(KvCache, AWindowLetsPagesGo) {
@@ -66,6 +71,20 @@ TEST(KvCache, AWindowLetsPagesGo) {
   // Positions the next query sees: 401..500.
   for (std::size_t i = 401 / kPageCells; i <= 499 / kPageCells; ++i)
     EXPECT_GE(sequence.pages[1][i], 0);
+}
+
+// A sequence that idles leaves the others room: what no window of it reaches is free at once.
+TEST(KvCache, ASequenceThatIdlesHoldsItsWindowAlone) {
+  Result<KvCache> cache = KvCache::Create(Plan(2048, 2), Memory());
+  ASSERT_TRUE(cache.ok());
+  KvCache::Sequence idle = cache->Open({}, false);
+  Feed(*cache, idle, Tokens(513), 128);
+  std::size_t held = 0;
+  for (const std::int32_t page : idle.pages[1]) held += page >= 0;
+  EXPECT_LE(held, 3u);  // a window of 100 in pages of 64
+  KvCache::Sequence other = cache->Open({}, false);
+  EXPECT_GE(cache->Room(other, 512), 128u);
+  Feed(*cache, other, Tokens(513, 7), 128);
 }
 
 TEST(KvCache, SharesTheLongestHeldPrefix) {
@@ -142,7 +161,7 @@ TEST(KvCache, SaysWhenAllPagesAreInUse) {
   KvCache::Sequence sequence = cache->Open({}, true);
   const Status status = cache->Append(sequence, Tokens(200));
   EXPECT_EQ(status.code(), Code::kNoMemory);
-  EXPECT_NE(status.message().find("\"kv\""), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("KV cache: all 2 pages"), std::string::npos) << status.message();
 }
 
 }  // namespace

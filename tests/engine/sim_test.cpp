@@ -27,7 +27,7 @@ DeviceInfo SimOf(std::uint64_t total_bytes) {
 EngineOptions OnSim(DeviceInfo sim) {
   EngineOptions options;
   options.device = "sim:0";
-  options.sim = std::move(sim);
+  options.sims = {std::move(sim)};
   options.context = 128;
   options.threads = 2;
   options.ubatch = 16;
@@ -85,7 +85,7 @@ TEST(Sim, AllocatesWhatWasPredictedRowByRow) {
     EXPECT_EQ(rows[i].predicted_bytes, (*planned)[i].predicted_bytes) << rows[i].row;
     EXPECT_EQ(rows[i].allocated_bytes, rows[i].predicted_bytes) << rows[i].row;
   }
-  EXPECT_EQ(rows[0].row, "weights");
+  EXPECT_EQ(rows[0].row, "weights.kept");
   EXPECT_GT(rows[0].allocated_bytes, 0u);
 }
 
@@ -98,7 +98,7 @@ TEST(Sim, SmolLm2AnswersWithItsMissingOpsCounted) {
   const std::vector<TokenId> prompt = {504, 3575, 282, 4649, 314};  // "The capital of France is"
   EngineOptions exact = options;
   exact.device = "cpu";
-  exact.sim.reset();
+  exact.sims.clear();
   exact.exact = true;
   test::LoadedModel cpu = test::LoadModel(*path, exact);
   ASSERT_TRUE(cpu.engine);
@@ -121,7 +121,7 @@ TEST(Sim, SmolLm2AnswersWithItsMissingOpsCounted) {
 TEST(Sim, TooSmallIsRefusedBeforeAnythingIsAllocated) {
   const Status status = Refusal(OnSim(SimOf(64 * 1024)));
   EXPECT_EQ(status.code(), Code::kNoMemory);
-  EXPECT_TRUE(status.message().starts_with("memory row \"weights\" on device sim:0: needs "))
+  EXPECT_TRUE(status.message().starts_with("memory row \"weights.kept\" on device sim:0: needs "))
       << status.message();
 }
 

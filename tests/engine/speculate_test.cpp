@@ -353,11 +353,11 @@ TEST(Speculate, RefusesADraftModelThatDoesNotFitBesideTheModel) {
   EngineOptions options = Options(1);
   options.device = "sim:0";
   options.kv_type = DType::kF32;
-  options.sim.emplace();
-  options.sim->id = "sim:0";
-  options.sim->kind = DeviceKind::kSim;
-  options.sim->sim.emplace();
-  options.sim->memory_total = {std::uint64_t{1} << 30, "a test"};
+  DeviceInfo& sim = options.sims.emplace_back();
+  sim.id = "sim:0";
+  sim.kind = DeviceKind::kSim;
+  sim.sim.emplace();
+  sim.memory_total = {std::uint64_t{1} << 30, "a test"};
   options.logit_rows = 0;  // as many as the drafter has
   const auto load = [&] { return test::LoadModel(Tiny("llama-dense"), options); };
   std::uint64_t needed = 0;
@@ -365,11 +365,11 @@ TEST(Speculate, RefusesADraftModelThatDoesNotFitBesideTheModel) {
     test::LoadedModel model = load();
     ASSERT_TRUE(model.engine);
     for (const MemoryRow& row : model.engine->Memory()) {
-      if (row.row != "weights_mapped") needed += row.allocated_bytes;
+      if (row.how != "mapped") needed += row.allocated_bytes;
     }
   }
   const auto draft = [&](std::uint64_t bytes) {
-    options.sim->memory_total.bytes = bytes;
+    options.sims[0].memory_total.bytes = bytes;
     test::LoadedModel model = load();
     EXPECT_TRUE(model.engine);
     return ModelDraft::Load(*model.file, model.engine->spec(), *model.engine, 4).status();

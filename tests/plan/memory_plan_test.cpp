@@ -29,7 +29,7 @@ DeviceInfo Device(std::uint64_t available) {
 }
 
 EnginePlan Plan(const Opened& model, const EngineOptions& options) {
-  Result<EnginePlan> plan = MakePlan(model.file, model.spec, options, Device(1u << 30));
+  Result<EnginePlan> plan = MakePlan(model.file, model.spec, options, {Device(1u << 30)});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return std::move(*plan);
 }
@@ -40,9 +40,9 @@ TEST(MemoryPlan, KvIsPagesTimesCellsOfEveryLayer) {
   options.context = 200;  // 4 pages of 64
   options.sequences = 3;
   options.kv_type = DType::kF16;
-  EXPECT_EQ(Plan(model, options).RowBytes("kv"), 2u * 2 * (4 * 64 * 3) * (2 * 16) * 2);
+  EXPECT_EQ(Plan(model, options).RowBytes("kv.full"), 2u * 2 * (4 * 64 * 3) * (2 * 16) * 2);
   options.kv_type = DType::kF32;
-  EXPECT_EQ(Plan(model, options).RowBytes("kv"), 2u * 2 * (4 * 64 * 3) * (2 * 16) * 4);
+  EXPECT_EQ(Plan(model, options).RowBytes("kv.full"), 2u * 2 * (4 * 64 * 3) * (2 * 16) * 4);
 }
 
 TEST(MemoryPlan, WindowedLayersStopGrowingWithTheContext) {
@@ -56,13 +56,14 @@ TEST(MemoryPlan, WindowedLayersStopGrowingWithTheContext) {
     const EnginePlan plan = Plan(model, options);
     ASSERT_EQ(plan.groups.size(), 2u);
     EXPECT_EQ(plan.groups[0].window, 32);
-    EXPECT_EQ(plan.groups[0].pages, 3);  // the window's page, and one cut at each end
+    EXPECT_EQ(plan.groups[0].pages, 3);  // the window, cut by a page's end; a step's tokens
     EXPECT_EQ(plan.groups[1].pages, static_cast<std::int64_t>(context / 64));
     if (step != 0) {
-      EXPECT_EQ(plan.RowBytes("kv") - before, step);
+      EXPECT_EQ(plan.RowBytes("kv.full") - before, step);
     }
-    step = before != 0 ? plan.RowBytes("kv") - before : 0;
-    before = plan.RowBytes("kv");
+    EXPECT_EQ(plan.RowBytes("kv.window"), 3u * 64 * 2 * (2 * 16) * 2);
+    step = before != 0 ? plan.RowBytes("kv.full") - before : 0;
+    before = plan.RowBytes("kv.full");
   }
 }
 
@@ -87,8 +88,8 @@ TEST(MemoryPlan, RefusesWithTheRowThatDoesNotFit) {
   const EnginePlan plan = Plan(model, options);
   const Status status = CheckFits(plan, Device(1u << 20));
   EXPECT_EQ(status.code(), Code::kNoMemory);
-  EXPECT_NE(status.message().find("\"kv\""), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find(std::to_string(plan.RowBytes("kv"))), std::string::npos)
+  EXPECT_NE(status.message().find("\"kv.full\""), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find(std::to_string(plan.RowBytes("kv.full"))), std::string::npos)
       << status.message();
   DeviceInfo unknown = Device(0);
   unknown.memory_available = {};
@@ -102,7 +103,7 @@ TEST(MemoryPlan, RefusesOptionsOutOfRange) {
     EngineOptions options;
     options.context = 256;
     set(options);
-    const Result<EnginePlan> plan = MakePlan(model.file, model.spec, options, Device(1u << 30));
+    const Result<EnginePlan> plan = MakePlan(model.file, model.spec, options, {Device(1u << 30)});
     ASSERT_FALSE(plan.ok()) << words;
     EXPECT_NE(plan.status().message().find(words), std::string::npos) << plan.status().message();
   };

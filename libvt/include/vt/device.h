@@ -96,6 +96,15 @@ struct SimFaults {
   std::optional<std::uint64_t> free_wrong_bytes;
 };
 
+// What kernels reach, measured: of a matrix or of cells that are read for one row at a time, and of
+// many rows at once; of matrices with rows of kRateCols values.
+struct KernelRate {
+  Figure gb_per_s;
+  Figure tflops;
+};
+inline constexpr std::string_view kAttentionRate = "attention";
+inline constexpr int kRateCols = 2048;
+
 struct DeviceInfo {
   std::string id;  // "cpu", "cuda:0"
   DeviceKind kind = DeviceKind::kCpu;
@@ -115,13 +124,15 @@ struct DeviceInfo {
   // reserve. Unknown when none is.
   MemoryFact memory_usable() const;
 
-  Answer integrated;                             // shares its memory with the host
-  Answer host_memory_addressable;                // kernels may read host allocations
-  Answer managed_allocations;                    // memory is allocated as managed
-  Answer pageable_memory_access;                 // kernels may read any host page
-  Figure memory_gb_per_s;                        // 10^9 bytes a second
-  Figure link_gb_per_s;                          // to the host, one way
-  std::map<std::string, Figure> compute_tflops;  // "f32", "bf16", "fp8", "int8", ..: dense
+  Answer integrated;                               // shares its memory with the host
+  Answer host_memory_addressable;                  // kernels may read host allocations
+  Answer managed_allocations;                      // memory is allocated as managed
+  Answer pageable_memory_access;                   // kernels may read any host page
+  Figure memory_gb_per_s;                          // 10^9 bytes a second
+  Figure link_gb_per_s;                            // to the host, one way
+  std::map<std::string, Figure> compute_tflops;    // "f32", "bf16", "fp8", "int8", ..: dense
+  std::map<std::string, KernelRate> kernel_rates;  // by weight type, "q4_k"; kAttentionRate
+  Figure launch_us;                                // from the end of an op to the next
   // The block-quantised weight types it can hold; none: every type. Plain types are always held.
   std::optional<std::vector<DType>> kept_quant_types;
   std::set<std::string, std::less<>> lacks_ops;  // ops that this device cannot run although built
@@ -152,7 +163,7 @@ struct MachineOptions {
   // Read /proc, /sys and the cgroup files under this directory instead of "/"; empty: the variable
   // VT_SYSROOT, or "/". CPUID is the processor's own in any case.
   std::string root = {};
-  std::optional<DeviceInfo> sim = {};  // registers sim:0 as a profile describes it
+  std::vector<DeviceInfo> sims = {};  // registers sim:0, sim:1, .. as profiles describe them
 };
 
 // Every device there is here. Never fails: what cannot be driven is a backend with its reason.

@@ -20,6 +20,7 @@
 #include "vt/dtype.h"
 #include "vt/gguf.h"
 #include "vt/model_spec.h"
+#include "vt/placement.h"
 #include "vt/status.h"
 #include "vt/tokenizer.h"
 
@@ -40,16 +41,18 @@ struct OpEvent {
 inline constexpr std::string_view kLayerEnd = "layer_end";
 
 struct EngineOptions {
-  std::string device = "cpu";     // its id
-  std::optional<DeviceInfo> sim;  // what sim:0 is like
-  std::uint64_t context = 4096;   // positions of one sequence
-  std::int64_t sequences = 1;     // that run at once
-  std::int64_t ubatch = 512;      // most tokens of one step
-  std::int64_t logit_rows = 0;    // most rows of logits at once; 0: as many as sequences
-  DType kv_type = DType::kF16;    // f32, f16, bf16, q8_0
-  int threads = 0;                // 0: one per core this process may use
-  bool exact = false;             // weights dequantised, f32 throughout
-  bool check = false;             // stop at the first op whose result has a NaN
+  std::string device = "cpu";          // the id of the one that runs all, without a placement
+  std::optional<Placement> placement;  // over several devices
+  std::vector<DeviceInfo> sims;        // what sim:0, sim:1, .. are like
+  std::uint64_t context = 4096;        // positions of one sequence
+  std::int64_t sequences = 1;          // that run at once
+  std::int64_t ubatch = 512;           // most tokens of one step
+  std::int64_t logit_rows = 0;         // most rows of logits at once; 0: as many as sequences
+  std::int64_t tentative = 0;          // most tokens of a sequence that are taken back at once
+  DType kv_type = DType::kF16;         // f32, f16, bf16, q8_0
+  int threads = 0;                     // 0: one per core this process may use
+  bool exact = false;                  // weights dequantised, f32 throughout
+  bool check = false;                  // stop at the first op whose result has a NaN
   bool prefix_reuse = true;
   std::string isa;  // hold the CPU to an instruction set; empty: all it has
   std::string lowest_tier = "reference";
@@ -62,13 +65,14 @@ struct EngineOptions {
 // One row of the memory plan.
 struct MemoryRow {
   std::string device;  // "cpu"
-  std::string
-      row;  // "weights_mapped", "weights", "weights_expanded", "kv", "activations", "logits", ...
+  std::string row;     // "weights.kept", "weights.expanded", "kv.full", "activations", ..
   std::uint64_t predicted_bytes = 0;
   std::uint64_t allocated_bytes = 0;  // 0 until loaded
+  std::string how = {};               // "mapped": pages of the file, which are no allocation
 };
 
-// What a run of this model with these options will allocate, from the header alone.
+// What a run of this model with these options will allocate, from the header alone: rows of each
+// device that the placement uses, and of the host.
 Result<std::vector<MemoryRow>> PlanMemory(const GgufFile& file, const ModelSpec& spec,
                                           const EngineOptions& options);
 
@@ -112,8 +116,9 @@ class Engine {
   ~Engine();
 
   const ModelSpec& spec() const;
-  const EngineOptions& options() const;  // with threads, logit_rows filled in
-  const DeviceInfo& device() const;
+  const EngineOptions& options() const;            // with threads, logit_rows filled in
+  const DeviceInfo& device() const;                // that runs the output
+  std::vector<const DeviceInfo*> devices() const;  // that the placement uses, in its order
 
   // A new sequence. The tokens of `prompt` whose keys and values are already held (a whole number
   // of pages, never the last token) count as appended: `reused` says how many.
@@ -130,7 +135,7 @@ class Engine {
   Status Step(std::span<const StepTokens> entries, const LogitSink& sink);
 
   std::vector<MemoryRow> Memory() const;
-  std::vector<KernelLaunches> Launches() const;  // by op and kernel, in op-table order
+  std::vector<KernelLaunches> Launches() const;  // by device, op and kernel
 
  private:
   Engine();

@@ -143,6 +143,9 @@ class GgufFile {
   void CopyRange(const GgufTensor& tensor, std::uint64_t begin, std::uint64_t count,
                  std::byte* out) const;
 
+  // Lets the system take back the memory of the tensor's pages; reading them again works.
+  void Release(const GgufTensor& tensor) const;
+
   // Metadata of the first shard (of a folder: of all its files). Keys in file order.
   const std::vector<std::pair<std::string_view, GgufValue>>& metadata() const;
   const GgufValue* Find(std::string_view key) const;

@@ -29,6 +29,7 @@ class Arena {
     return static_cast<T*>(Take(static_cast<std::uint64_t>(count) * sizeof(T)));
   }
 
+  std::byte* data() const { return base_; }
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t taken() const { return taken_; }
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "base/json_writer.h"
+#include "base/xml_text.h"
 #include "bench/bench_export.h"
-#include "bench/xml_text.h"
 
 namespace vt {
 namespace {

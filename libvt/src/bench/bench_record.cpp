@@ -46,6 +46,7 @@ void WriteSettings(JsonWriter& json, const BenchRecord& record) {
   json.Key("kernels").BeginObject();
   for (const auto& [op, kernel] : s.engine.forced_kernels) json.Field(op, kernel);
   json.EndObject();
+  TextOrNull(json, "plan", s.plan_hash);
   json.Field("quiet_wait_s", s.quiet_wait_s).EndObject();
   json.Key("prompt_source").BeginObject().Field("kind", record.prompt_source);
   json.Key("seed");
@@ -160,7 +161,7 @@ void WriteLaunches(JsonWriter& json, const BenchRecord& record) {
   for (const MemoryRow& row : record.memory) {
     json.BeginObject().Field("device", row.device).Field("row", row.row);
     json.Field("predicted_bytes", row.predicted_bytes);
-    json.Field("allocated_bytes", row.allocated_bytes).EndObject();
+    json.Field("allocated_bytes", row.allocated_bytes).Field("how", row.how).EndObject();
   }
   json.EndArray().Key("launches").BeginArray();
   for (const KernelLaunches& row : record.launches) {

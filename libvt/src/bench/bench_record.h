@@ -70,6 +70,7 @@ struct BenchSettings {
   std::uint64_t seed = 1;
   std::string tier;  // that every launch is meant to have; empty: none in particular
   std::string prompt_file;
+  std::string plan_hash;  // of the plan that the engine's settings come from; empty: none
   double quiet_wait_s = 0;
   EngineOptions engine;
 };

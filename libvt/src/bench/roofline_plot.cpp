@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/xml_text.h"
 #include "bench/roofline.h"
-#include "bench/xml_text.h"
 
 namespace vt {
 namespace {

@@ -60,7 +60,10 @@ Result<Machine> ProbeMachineInChild(const MachineOptions& options) {
   for (DeviceInfo& device : machine.devices) {
     device.described = false;
     device.usable_kernels.reset();
-    if (device.kind == DeviceKind::kSim && options.sim) device.sim = options.sim->sim;
+    if (device.kind != DeviceKind::kSim) continue;
+    for (std::size_t i = 0; i < options.sims.size(); ++i) {
+      if (device.id == "sim:" + std::to_string(i)) device.sim = options.sims[i].sim;
+    }
   }
   return machine;
 }

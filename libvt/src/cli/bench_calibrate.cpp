@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/whole_file.h"
 #include "bench/host_state.h"
+#include "bench/kernel_rates.h"
 #include "bench/machine_peaks.h"
 #include "bench/op_speed.h"
 #include "cli/bench_commands.h"
@@ -16,6 +17,8 @@
 
 namespace vt::cli {
 namespace {
+
+constexpr std::size_t kSteps = 20;  // of the progress bar
 
 std::string Today() {
   const std::time_t now = std::time(nullptr);
@@ -62,7 +65,7 @@ void WriteFact(JsonWriter& json, std::string_view key, double value, const std::
 
 std::string ProfileDocument(const std::string& name, const BenchTarget& target,
                             const MachinePeaks& peaks, const std::vector<MeasuredRate>& rates,
-                            bool quiet) {
+                            const KernelRates& kernels, bool quiet) {
   const std::string by = "measured by vt-bench calibrate " + std::string(ToolVersion()) + ", " +
                          Today() + ", " + std::to_string(peaks.threads) + " threads" +
                          (quiet ? ": " : ", machine disturbed: ");
@@ -83,7 +86,15 @@ std::string ProfileDocument(const std::string& name, const BenchTarget& target,
             by + "reads of " + std::to_string(peaks.memory_bytes >> 20) + " MiB");
   json.Key("compute_tflops").BeginObject();
   for (const MeasuredRate& rate : rates) WriteFact(json, rate.key, rate.tflops, by + rate.what);
+  json.EndObject().Key("kernel_rates").BeginObject();
+  for (const MeasuredKernel& kernel : kernels.kernels) {
+    json.Key(kernel.name).BeginObject();
+    WriteFact(json, "gb_per_s", kernel.gb_per_s, by + kernel.bytes_of);
+    WriteFact(json, "tflops", kernel.tflops, by + kernel.products_of);
+    json.EndObject();
+  }
   json.EndObject();
+  WriteFact(json, "launch_us", kernels.launch_us, by + kernels.launch_of);
   return json.EndObject().EndArray().EndObject().Take() + "\n";
 }
 
@@ -117,27 +128,33 @@ Result<int> BenchCalibrateCommand(std::span<const std::string_view> args, Consol
       ParseBenchFlags(
           args, table, "usage: vt-bench calibrate [-o PROFILE.json] [flags]\n",
           "Measures the cpu: memory bandwidth, vector arithmetic, products of matrices by\n"
-          "type. Writes a vt.profile/1 document with measured facts.\n",
+          "type, attention; in under a minute. Writes them as a vt.profile/1 document.\n",
           console));
   if (helped) return 0;
   VT_RETURN_IF_ERROR(CheckDevice(device));
   if (!output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(output.file));
   VT_ASSIGN_OR_RETURN(const BenchTarget target, FindBenchTarget(device, threads));
   ThreadPool pool(target.threads);
-  console.Progress("calibrating", 0, 2);
+  console.Progress("calibrating", 0, kSteps);
   const HostReading before = ReadHost("");
   VT_ASSIGN_OR_RETURN(
       const MachinePeaks peaks,
       MeasurePeaks(target.device, pool, BufferBytes(buffer_mib), 5, &console.interrupted_flag()));
   std::vector<MeasuredRate> rates = {
       {"f32", peaks.f32_gflops * 1e-3, "fused multiply-adds of the widest vectors"}};
-  console.Progress("calibrating", 1, 2);
+  console.Progress("calibrating", 1, kSteps);
   VT_RETURN_IF_ERROR(AddMatmulRates(target, pool, rates));
+  VT_ASSIGN_OR_RETURN(
+      const KernelRates kernels,
+      MeasureKernelRates(target.device, pool, &console.interrupted_flag(),
+                         [&](std::size_t done, std::size_t total) {
+                           console.Progress("calibrating", 2 + done * (kSteps - 2) / total, kSteps);
+                         }));
   console.ClearProgress();
   if (console.interrupted()) return Status(Code::kInterrupted, "interrupted while calibrating");
   const HostChange host = JudgeHost(before, ReadHost(""), HostProcessors());
   if (!host.quiet) console.Note(host.reason + ": the figures are too low; measure again");
-  const std::string document = ProfileDocument(name, target, peaks, rates, host.quiet);
+  const std::string document = ProfileDocument(name, target, peaks, rates, kernels, host.quiet);
   if (const auto profile = ParseProfile(document); !profile.ok()) {
     return InternalError("calibrate: wrote a profile that cannot be read: " +
                          profile.status().message() + " " + profile.status().at());

@@ -21,21 +21,11 @@ struct Options {
   std::int64_t threads = 0, buffer_mib = 0;
 };
 
-Flag NamesFlag(Flag row, std::vector<std::string>* target) {
-  row.repeatable = true;
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    target->emplace_back(text);
-    return Status();
-  };
-  return row;
-}
-
 std::vector<Flag> Table(Options* o) {
   std::vector<Flag> t;
-  t.push_back(NamesFlag(BenchRow("op", "NAME", "only this op; may be repeated"), &o->speed.ops));
+  t.push_back(ListFlag(BenchRow("op", "NAME", "only this op; may be repeated"), &o->speed.ops));
   t.push_back(
-      NamesFlag(BenchRow("dtype", "TYPE", "only this type; may be repeated"), &o->speed.types));
+      ListFlag(BenchRow("dtype", "TYPE", "only this type; may be repeated"), &o->speed.types));
   Flag rows = BenchCountsFlag(BenchRow("rows", "N,N,..", "of activations in matmul"),
                               &o->speed.rows, 1, 4096);
   rows.default_text = "1,64";

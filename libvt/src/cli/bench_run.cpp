@@ -13,6 +13,7 @@
 #include "cli/bench_device.h"
 #include "cli/bench_golden.h"
 #include "cli/model_prompts.h"
+#include "cli/plan_option.h"
 #include "cli/version.h"
 
 namespace vt::cli {
@@ -23,7 +24,7 @@ enum class Form { kAuto, kTable, kJson, kMarkdown, kCsv, kLlamaBench, kSvg, kHtm
 struct Options {
   BenchSettings settings;
   BenchOutput output;
-  std::string model, kv_type = "f16", golden, sysroot;
+  std::string model, plan, kv_type = "f16", golden, sysroot;
   std::int64_t threads = 0, seed = 1, quiet_wait_s = 0;
   bool strict = false;
   Form form = Form::kAuto;
@@ -78,6 +79,8 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(
       IntegerFlag(BenchRow("ubatch", "N", "most tokens of one step"), &e.ubatch, 1, 1 << 20));
   t.push_back(BenchNameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &e.device));
+  t.push_back(BenchNameFlag(BenchRow("plan", "FILE", "devices and settings as vt-place planned"),
+                            &o->plan));
   t.push_back(ChoiceFlag(BenchRow("isa", "ISA", "scalar, avx2, avx512, avx512vnni at most"), &e.isa,
                          {"scalar", "avx2", "avx512", "avx512vnni"}));
   Flag kernel = BenchRow("kernel", "OP=NAME", "force a kernel; may be repeated");
@@ -140,12 +143,20 @@ std::string Rendered(const Options& options, const BenchRecord& record) {
 }
 
 Status CheckOptions(const Options& options) {
-  if (options.model.empty()) return InvalidError("--model: not given; write vt-bench run -m FILE");
+  if (options.model.empty() && options.plan.empty()) {
+    return InvalidError("--model: not given; write vt-bench run -m FILE");
+  }
   if (options.settings.prompt == 0 && options.settings.gen == 0) {
     return InvalidError("--prompt 0 and --gen 0: nothing is left to measure");
   }
   if (options.output.json && options.form != Form::kAuto) {
     return InvalidError("--json contradicts another form of output; ask for one");
+  }
+  const EngineOptions& engine = options.settings.engine;
+  if (!options.plan.empty() && (engine.device != "cpu" || engine.ubatch != EngineOptions().ubatch ||
+                                engine.exact || options.threads != 0 || options.kv_type != "f16")) {
+    return InvalidError(
+        "--plan: settles device, threads, ubatch, KV type and exactness; leave their flags out");
   }
   VT_RETURN_IF_ERROR(CheckBenchDevice(options.settings.engine.device));
   if (options.settings.engine.exact && options.settings.engine.device != "cpu") {
@@ -167,6 +178,32 @@ Result<std::vector<TokenId>> PromptOf(const Options& options, const OpenedModel&
   return tokens;
 }
 
+// What the plan settles; the rest is the benchmark's own.
+Result<PlanDocument> ReadBenchPlan(const std::atomic<bool>& interrupted, Options* options) {
+  RunOptions run;
+  run.model = options->model;
+  run.plan = options->plan;
+  VT_ASSIGN_OR_RETURN(PlanDocument plan, ReadPlanOption(&run, interrupted));
+  options->model = run.model;
+  options->kv_type = run.kv_type;
+  options->threads = run.threads;
+  options->settings.engine.ubatch = run.ubatch;
+  options->settings.engine.exact = run.exact;
+  options->settings.engine.device = run.device;
+  options->settings.plan_hash = plan.hash;
+  return plan;
+}
+
+// Checks the plan as it stands, of which the benchmark takes the placement.
+Status BindBenchPlan(const OpenedModel& model, const PlanDocument& plan, EngineOptions* engine) {
+  EngineOptions whole = *engine;
+  whole.context = plan.options.context;
+  whole.sequences = plan.options.sequences;
+  VT_RETURN_IF_ERROR(BindPlanOption(model.file, *model.spec, plan, false, &whole));
+  engine->placement = whole.placement;
+  return {};
+}
+
 }  // namespace
 
 Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& console) {
@@ -174,13 +211,17 @@ Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& con
   const std::vector<Flag> table = Table(&options);
   VT_ASSIGN_OR_RETURN(
       const bool helped,
-      ParseBenchFlags(args, table, "usage: vt-bench run -m FILE [flags]\n",
-                      "Output: --table (at a terminal), --json (piped), --markdown, --csv,\n"
-                      "--llama-bench-json, --svg, --html. Docs: docs/howto/bench.md\n",
-                      console));
+      ParseBenchFlags(
+          args, table, "usage: vt-bench run -m FILE [flags]\n",
+          "Output: --table, --json, --markdown, --csv, --llama-bench-json, --svg, --html\n",
+          console));
   if (helped) return 0;
   VT_RETURN_IF_ERROR(CheckOptions(options));
   if (!options.output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(options.output.file));
+  std::optional<PlanDocument> plan;
+  if (!options.plan.empty()) {
+    VT_ASSIGN_OR_RETURN(plan, ReadBenchPlan(console.interrupted_flag(), &options));
+  }
   BenchRecord record;
   record.tool_version = ToolVersion();
   record.tool_commit = ToolCommit();
@@ -191,6 +232,7 @@ Result<int> BenchRunCommand(std::span<const std::string_view> args, Console& con
   record.settings.engine.kv_type = FindDType(options.kv_type)->type;
 
   VT_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.model, true));
+  if (plan) VT_RETURN_IF_ERROR(BindBenchPlan(model, *plan, &record.settings.engine));
   BenchInput input{.file = &model.file,
                    .spec = &*model.spec,
                    .tokenizer = model.tokenizer ? &*model.tokenizer : nullptr,

@@ -4,28 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "caps/caps_diff.h"
 #include "caps/caps_document.h"
-#include "caps/probe_child.h"
 #include "caps/verify.h"
 #include "cli/caps_markdown.h"
 #include "cli/caps_model.h"
 #include "cli/caps_options.h"
 #include "cli/caps_table.h"
 #include "cli/console.h"
+#include "cli/machine_source.h"
 #include "cli/signals.h"
-#include "cli/sim_device.h"
 #include "cli/version.h"
 
 namespace vt::cli {
 namespace {
-
-// A machine, and what of its description is for show only.
-struct LoadedMachine {
-  Machine machine;
-  std::vector<UndrivenDevice> undriven;
-};
 
 std::string VersionText() {
   return "vt-caps " + std::string(ToolVersion()) + " (" + std::string(ToolCommit()) + ")\n";
@@ -66,65 +59,9 @@ Status CheckDevices(const CapsOptions& options, const Machine& machine) {
   return {};
 }
 
-Result<CapsReport> ReadCaps(const std::string& path, const std::atomic<bool>& interrupted) {
-  VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
-  Result<CapsReport> report = ParseCapsDocument(text);
-  if (!report.ok()) return report.status().Annotate(ValidUtf8(path));
-  return report;
-}
-
-Result<LoadedMachine> MachineOfCaps(const std::string& path, const std::atomic<bool>& interrupted) {
-  VT_ASSIGN_OR_RETURN(CapsReport report, ReadCaps(path, interrupted));
-  if (!report.filters.ops.empty() || !report.filters.dtypes.empty()) {
-    return Status(Code::kInvalid,
-                  ValidUtf8(path) +
-                      ": lists only some kernels (made with --op or --dtype); make "
-                      "it without",
-                  "/filters");
-  }
-  return LoadedMachine{std::move(report.machine), std::move(report.undriven)};
-}
-
-Result<LoadedMachine> MachineOfProfile(const std::string& path,
-                                       const std::atomic<bool>& interrupted) {
-  VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
-  Result<Profile> profile = ParseProfile(text);
-  if (!profile.ok()) return profile.status().Annotate(ValidUtf8(path));
-  LoadedMachine loaded{{{}, std::move(profile->devices)}, std::move(profile->undriven)};
-  for (const DeviceKind kind : kDeviceKinds) {
-    BackendInfo backend;
-    backend.kind = kind;
-    backend.configure = ConfigureFlag(kind);
-    backend.registered = std::any_of(loaded.machine.devices.begin(), loaded.machine.devices.end(),
-                                     [&](const DeviceInfo& device) { return device.kind == kind; });
-    if (!backend.registered) backend.reason = "the profile describes none";
-    loaded.machine.backends.push_back(std::move(backend));
-  }
-  return loaded;
-}
-
-Result<LoadedMachine> LoadMachine(const CapsOptions& options,
-                                  const std::atomic<bool>& interrupted) {
-  LoadedMachine loaded;
-  if (!options.caps_file.empty()) {
-    VT_ASSIGN_OR_RETURN(loaded, MachineOfCaps(options.caps_file, interrupted));
-  } else if (!options.profile_file.empty()) {
-    VT_ASSIGN_OR_RETURN(loaded, MachineOfProfile(options.profile_file, interrupted));
-  } else {
-    MachineOptions probe;
-    VT_ASSIGN_OR_RETURN(probe.sim, ReadSimDevice(options.sim_file, interrupted));
-    if (options.mode == kCapsVerify) {
-      VT_ASSIGN_OR_RETURN(loaded.machine, ProbeMachineInChild(probe));
-    } else {
-      loaded.machine = ProbeMachine(probe);
-    }
-  }
-  if (options.isa.empty()) return loaded;
-  for (DeviceInfo& device : loaded.machine.devices) {
-    if (device.kind != DeviceKind::kCpu) continue;
-    VT_ASSIGN_OR_RETURN(device, LimitIsa(std::move(device), options.isa));
-  }
-  return loaded;
+MachineSource SourceOf(const CapsOptions& options) {
+  return {options.caps_file, options.profile_file, options.sim_files, options.isa,
+          options.mode == kCapsVerify};
 }
 
 Status WriteReport(const CapsReport& report, const CapsOptions& options, Console& console) {
@@ -165,8 +102,8 @@ Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console&
 
 Result<int> RunDiff(const CapsOptions& options, Console& console,
                     const std::atomic<bool>& interrupted) {
-  VT_ASSIGN_OR_RETURN(const CapsReport a, ReadCaps(options.diff_a, interrupted));
-  VT_ASSIGN_OR_RETURN(const CapsReport b, ReadCaps(options.diff_b, interrupted));
+  VT_ASSIGN_OR_RETURN(const CapsReport a, ReadCapsFile(options.diff_a, interrupted));
+  VT_ASSIGN_OR_RETURN(const CapsReport b, ReadCapsFile(options.diff_b, interrupted));
   VT_ASSIGN_OR_RETURN(const CapsDiff diff, DiffCaps(a, b));
   if (JsonWanted(options)) {
     JsonWriter json;
@@ -202,7 +139,7 @@ Result<int> Run(const CapsOptions& options, std::span<const Flag> table, Console
       break;
   }
   VT_RETURN_IF_ERROR(CheckFilters(options));
-  VT_ASSIGN_OR_RETURN(LoadedMachine loaded, LoadMachine(options, interrupted));
+  VT_ASSIGN_OR_RETURN(LoadedMachine loaded, LoadMachine(SourceOf(options), interrupted));
   VT_RETURN_IF_ERROR(CheckDevices(options, loaded.machine));
   if (options.mode == kCapsModel) return RunCapsModel(options, loaded.machine, console);
   return RunReport(options, std::move(loaded), console, interrupted);

@@ -38,16 +38,6 @@ Flag Row(std::string_view name, std::string_view value, std::string_view doc, un
   return {.name = name, .value = value, .group = kGroup, .doc = doc, .modes = modes};
 }
 
-Flag ListFlag(Flag row, std::vector<std::string>* target) {
-  row.repeatable = true;
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    target->emplace_back(text);
-    return Status();
-  };
-  return row;
-}
-
 Flag ModeFlag(Flag row, CapsOptions* options, CapsMode mode) {
   row.modes = mode;
   row.apply = [=](std::string_view) {
@@ -92,7 +82,8 @@ Status CheckRules(std::span<const Flag> table, const CapsOptions& options) {
   if (options.profile_file == "-" && options.model == "-") {
     return InvalidError("--profile and --model both read stdin; give one of them a file");
   }
-  if (options.sim_file == "-" && options.model == "-") {
+  if (options.model == "-" && std::find(options.sim_files.begin(), options.sim_files.end(), "-") !=
+                                  options.sim_files.end()) {
     return InvalidError("--sim and --model both read stdin; give one of them a file");
   }
   return {};
@@ -146,8 +137,9 @@ std::vector<Flag> CapsFlags(CapsOptions* o) {
       &o->caps_file));
   t.push_back(FileFlag(Row("profile", "FILE", "a machine of profiles/", kCapsReport | kCapsModel),
                        &o->profile_file));
-  t.push_back(FileFlag(Row("sim", "FILE", "adds sim:0 as a profile describes it", kMachines),
-                       &o->sim_file));
+  t.push_back(
+      ListFlag(Row("sim", "FILE", "adds sim:0, sim:1, .. as profiles describe them", kMachines),
+               &o->sim_files));
   t.push_back(ChoiceFlag(Row("isa", "ISA", "scalar, avx2, avx512 or avx512vnni at most", kMachines),
                          &o->isa, {"scalar", "avx2", "avx512", "avx512vnni"}));
   Flag model = Row("model", "FILE", "what runs the ops of a GGUF file or vt.model/1", kCapsModel);

@@ -30,10 +30,10 @@ struct CapsOptions {
 
   // Which machine: this one unless a document describes another. "-" is stdin. The program loads
   // it; what it hands on is a Machine that is already held to `isa`.
-  std::string caps_file;     // vt.caps/1
-  std::string profile_file;  // vt.profile/1
-  std::string sim_file;      // vt.profile/1 of sim:0, added to this machine
-  std::string isa;           // holds the cpu to an instruction set; empty: all it has
+  std::string caps_file;               // vt.caps/1
+  std::string profile_file;            // vt.profile/1
+  std::vector<std::string> sim_files;  // vt.profile/1 of sim:0, .., added to this machine
+  std::string isa;                     // holds the cpu to an instruction set; empty: all it has
 
   // Filters; empty: all. Names are checked by the program before any of them is used: ops against
   // the op table, types against the type table, devices against the machine. A device is an id

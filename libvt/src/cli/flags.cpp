@@ -219,6 +219,21 @@ Flag TextFlag(Flag row, std::string* target) {
   return row;
 }
 
+Flag ListFlag(Flag row, std::vector<std::string>* target) {
+  row.repeatable = true;
+  row.apply = [=](std::string_view text) {
+    if (text.empty()) return InvalidError("the name is empty");
+    target->emplace_back(text);
+    return Status();
+  };
+  row.show = [=](JsonWriter& json) {
+    json.BeginArray();
+    for (const std::string& text : *target) json.Value(text);
+    json.EndArray();
+  };
+  return row;
+}
+
 Flag ChoiceFlag(Flag row, std::string* target, const std::vector<std::string_view>& choices) {
   if (row.default_text.empty()) row.default_text = *target;
   row.apply = [=](std::string_view text) {

@@ -60,6 +60,7 @@ Flag IntegerFlag(Flag row, std::int64_t* target, std::int64_t lowest,
                  std::int64_t highest = std::numeric_limits<std::int64_t>::max());
 Flag RealFlag(Flag row, float* target);
 Flag TextFlag(Flag row, std::string* target);
+Flag ListFlag(Flag row, std::vector<std::string>* target);  // repeatable; no empty name
 Flag ChoiceFlag(Flag row, std::string* target, const std::vector<std::string_view>& choices);
 
 }  // namespace vt::cli

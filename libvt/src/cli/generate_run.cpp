@@ -8,13 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/whole_file.h"
 #include "cli/draft_option.h"
 #include "cli/grammar_option.h"
 #include "cli/kernel_report.h"
 #include "cli/logits_file.h"
 #include "cli/model_prompts.h"
+#include "cli/plan_option.h"
 #include "cli/run_records.h"
 #include "cli/sim_device.h"
+#include "cli/version.h"
+#include "place/overhead.h"
+#include "plan/memory_plan.h"
 #include "vt/dtype.h"
 #include "vt/engine.h"
 #include "vt/generate.h"
@@ -53,6 +58,7 @@ class GenerateRun {
   Status OnToken(std::size_t request, const GeneratedToken& token);
   Status OnEnd(std::size_t request, const GenerationResult& result);
   Status WriteFinishedLines();
+  Status WriteCalibration() const;
   Result<int> Finish();
   Status FinishLines();
   void ReportToPeople() const;
@@ -71,6 +77,7 @@ class GenerateRun {
 
   RunInput input_;
   std::optional<Grammar> grammar_;
+  std::optional<PlanDocument> plan_;
   std::optional<OpenedModel> model_;
   std::vector<GenerationRequest> requests_;
   std::vector<std::size_t> item_of_request_;  // index into input_.items
@@ -169,7 +176,7 @@ Status GenerateRun::MakeRequests() {
 Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
   EngineOptions engine;
   engine.device = options_.device;
-  VT_ASSIGN_OR_RETURN(engine.sim, ReadSimDevice(options_.sim_file, interrupted_));
+  VT_ASSIGN_OR_RETURN(engine.sims, ReadSimDevices(options_.sim_files, interrupted_));
   engine.context = static_cast<std::uint64_t>(options_.context);
   engine.sequences = options_.sequences;
   engine.ubatch = options_.ubatch;
@@ -178,6 +185,7 @@ Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
         options_.ubatch, static_cast<std::int64_t>(requests_.front().prompt.size()));
   }
   if (options_.draft) {  // the newest token of each sequence, and its guesses
+    engine.tentative = options_.draft_max;
     engine.logit_rows =
         std::max(engine.logit_rows,
                  std::min(options_.ubatch, options_.sequences * (1 + options_.draft_max)));
@@ -190,6 +198,10 @@ Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
   engine.isa = options_.isa;
   engine.lowest_tier = options_.tier;
   engine.forced_kernels = options_.kernels;
+  if (plan_) {
+    VT_RETURN_IF_ERROR(
+        BindPlanOption(model_->file, *model_->spec, *plan_, options_.force, &engine));
+  }
   return engine;
 }
 
@@ -367,6 +379,26 @@ Status GenerateRun::FinishLines() {
   return WriteFinishedLines();
 }
 
+// What the process holds beyond the rows of the plan is the host's runtime. Simulated devices are
+// memory of the same process.
+Status GenerateRun::WriteCalibration() const {
+  const ResidentMemory resident = MeasureResidentMemory();
+  std::uint64_t planned = 0;
+  for (const MemoryRow& row : MemoryOf(*engine_, draft_.engine())) planned += row.allocated_bytes;
+  CalibratedDevice host;
+  host.id = std::string(kHostDevice);
+  host.name = ProbeCpu().name;
+  host.runtime_bytes = resident.peak_bytes - std::min(resident.peak_bytes, planned);
+  host.header_bytes = HeaderBytes(model_->file);
+  JsonWriter json;
+  json.BeginObject().Field("schema", kCalibrationSchema);
+  WriteTool(json);
+  json.Field("model", model_->file.shards().front().path);
+  WriteCalibratedDevices(json, {host});
+  return WriteWhole(options_.calibrate_file, json.EndObject().Take() + "\n")
+      .Annotate("--calibrate");
+}
+
 Result<int> GenerateRun::Finish() {
   if (options_.jsonl) VT_RETURN_IF_ERROR(FinishLines());
   if (text_mode() && !ends_with_newline_) VT_RETURN_IF_ERROR(console_.Write("\n"));
@@ -379,6 +411,7 @@ Result<int> GenerateRun::Finish() {
                                      *engine_, draft_.engine(), resident ? &*resident : nullptr)));
   }
   ReportToPeople();
+  if (!options_.calibrate_file.empty()) VT_RETURN_IF_ERROR(WriteCalibration());
   const bool cut_short = std::any_of(results_.begin(), results_.end(), [](const auto& result) {
     return result.stop == StopReason::kInterrupted;
   });
@@ -401,6 +434,12 @@ int GenerateRun::ReportBadLines() {
 }
 
 Result<int> GenerateRun::Run() {
+  if (!options_.plan.empty()) {
+    VT_ASSIGN_OR_RETURN(plan_, ReadPlanOption(&options_, interrupted_));
+  }
+  if (!options_.calibrate_file.empty()) {
+    VT_RETURN_IF_ERROR(CheckWritable(options_.calibrate_file).Annotate("--calibrate"));
+  }
   VT_ASSIGN_OR_RETURN(input_, ReadRunInput(options_, interrupted_));
   VT_ASSIGN_OR_RETURN(grammar_, ReadGrammar(options_, interrupted_));
   VT_ASSIGN_OR_RETURN(model_, OpenModel(options_.model, true));

@@ -104,7 +104,7 @@ Status CheckRun::CheckModel() {
   const Status ids = CheckGoldenIds(golden_, model.spec->vocab);
   if (!ids.ok()) return ids.Annotate(ValidUtf8(options_.golden_file));
   VT_ASSIGN_OR_RETURN(EngineOptions engine_options,
-                      GoldenEngineOptions(options_.run, *model.spec, context_.interrupted));
+                      GoldenEngineOptions(options_.run, model, context_.interrupted));
   engine_options = EngineOptionsFor(golden_, std::move(engine_options));
   const std::unique_ptr<CheckpointRecorder> checkpoints = RecorderFor(golden_, *model.spec);
   EngineOptions watched = engine_options;
@@ -138,7 +138,7 @@ Status CheckRun::FindDifference(const OpenedModel& model, EngineOptions ours) {
   }
   const OpenedModel& other_model = opened ? *opened : model;
   VT_ASSIGN_OR_RETURN(EngineOptions against,
-                      GoldenEngineOptions(other_run, *other_model.spec, context_.interrupted));
+                      GoldenEngineOptions(other_run, other_model, context_.interrupted));
   against.context = std::max(against.context, ours.context);
   OpRecorder our_recorder;
   OpRecorder other_recorder;

@@ -39,8 +39,8 @@ Status WriteGoldenFile(const std::string& path, const Golden& golden, Console& c
 // The report as the flags ask: JSON, text, JUnit, annotations. Gives the exit code.
 Result<int> WriteGoldenReport(const GoldenReport& report, GoldenContext& context);
 
-// The engine's options as the flags of `run` say; 0 as context: as vt-run chooses.
-Result<EngineOptions> GoldenEngineOptions(const RunOptions& run, const ModelSpec& spec,
+// The engine's options as the flags of `run`, or its plan, say; 0 as context: as vt-run chooses.
+Result<EngineOptions> GoldenEngineOptions(RunOptions run, const OpenedModel& model,
                                           const std::atomic<bool>& interrupted);
 // Loads with a progress bar.
 Result<std::unique_ptr<Engine>> LoadGoldenEngine(const OpenedModel& model,

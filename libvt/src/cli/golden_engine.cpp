@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/whole_file.h"
 #include "cli/golden_commands.h"
+#include "cli/plan_option.h"
 #include "cli/sim_device.h"
 #include "cli/version.h"
 #include "vt/dtype.h"
@@ -30,11 +31,16 @@ Status WriteGoldenFile(const std::string& path, const Golden& golden, Console& c
   return WriteWhole(path, GoldenDocument(golden)).Annotate("--out");
 }
 
-Result<EngineOptions> GoldenEngineOptions(const RunOptions& run, const ModelSpec& spec,
+Result<EngineOptions> GoldenEngineOptions(RunOptions run, const OpenedModel& model,
                                           const std::atomic<bool>& interrupted) {
+  const ModelSpec& spec = *model.spec;
+  std::optional<PlanDocument> plan;
+  if (!run.plan.empty()) {
+    VT_ASSIGN_OR_RETURN(plan, ReadPlanOption(&run, interrupted));
+  }
   EngineOptions engine;
   engine.device = run.device;
-  VT_ASSIGN_OR_RETURN(engine.sim, ReadSimDevice(run.sim_file, interrupted));
+  VT_ASSIGN_OR_RETURN(engine.sims, ReadSimDevices(run.sim_files, interrupted));
   constexpr std::uint64_t kDefaultContext = 4096;
   engine.context = static_cast<std::uint64_t>(run.context);
   if (run.context == 0) {
@@ -49,6 +55,9 @@ Result<EngineOptions> GoldenEngineOptions(const RunOptions& run, const ModelSpec
   engine.isa = run.isa;
   engine.lowest_tier = run.tier;
   engine.forced_kernels = run.kernels;
+  if (plan) {
+    VT_RETURN_IF_ERROR(BindPlanOption(model.file, spec, *plan, run.force, &engine));
+  }
   return engine;
 }
 

@@ -116,16 +116,6 @@ Flag CheckpointsFlag(Flag row, GoldenOptions* o) {
   return row;
 }
 
-Flag ListFlag(Flag row, std::vector<std::string>* target) {
-  row.repeatable = true;
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    target->emplace_back(text);
-    return Status();
-  };
-  return row;
-}
-
 // Rows of vt-run's table, for a subcommand that has few lines to say what they do.
 std::vector<Flag> RunRows(RunOptions* run, std::initializer_list<std::string_view> names) {
   std::vector<Flag> rows;
@@ -189,8 +179,8 @@ void AddOutputFlags(std::vector<Flag>& t, GoldenOptions* o) {
 // Flags that a finished run, whose model has long stopped, takes no notice of.
 Status CheckFinishedRunFlags(const GoldenOptions& o) {
   for (const std::string_view name :
-       {"locate", "against", "invariance", "tolerance", "allow-skip", "device", "sim", "ctx",
-        "threads", "ubatch", "kv-type", "exact", "tier", "isa", "kernel", "limits"}) {
+       {"locate", "against", "invariance", "tolerance", "allow-skip", "device", "plan", "force",
+        "sim", "ctx", "threads", "ubatch", "kv-type", "exact", "tier", "isa", "kernel", "limits"}) {
     if (!o.given.contains(name)) continue;
     return InvalidError("--" + std::string(name) +
                         ": has no effect on a finished run; leave it out");
@@ -285,8 +275,8 @@ void Separate(std::span<const std::string_view> args, std::span<const Flag> tabl
 }  // namespace
 
 std::vector<Flag> GoldenEngineFlags(RunOptions* run) {
-  return RunRows(run, {"device", "sim", "ctx", "threads", "ubatch", "kv-type", "exact", "tier",
-                       "isa", "kernel"});
+  return RunRows(run, {"device", "plan", "force", "sim", "ctx", "threads", "ubatch", "kv-type",
+                       "exact", "tier", "isa", "kernel"});
 }
 
 std::vector<Flag> GoldenFlags(GoldenOptions* o) {

@@ -75,7 +75,7 @@ Result<int> RunGoldenRecord(GoldenContext& context) {
   VT_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.run.model, true));
   VT_ASSIGN_OR_RETURN(const PromptMaker maker, PromptMaker::Make(options.run, input, &model));
   VT_ASSIGN_OR_RETURN(EngineOptions engine_options,
-                      GoldenEngineOptions(options.run, *model.spec, context.interrupted));
+                      GoldenEngineOptions(options.run, model, context.interrupted));
   engine_options.logit_rows = std::min<std::int64_t>(16, engine_options.ubatch);
   std::vector<RecordPrompt> prompts;
   std::set<std::string> names;

@@ -48,8 +48,7 @@ Result<int> RunGoldenSelfTest(GoldenContext& context) {
                       ReadGoldenFile(options.golden_file, context.interrupted));
   VT_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.run.model, true));
   SelfTestOptions test;
-  VT_ASSIGN_OR_RETURN(test.engine,
-                      GoldenEngineOptions(options.run, *model.spec, context.interrupted));
+  VT_ASSIGN_OR_RETURN(test.engine, GoldenEngineOptions(options.run, model, context.interrupted));
   test.engine = EngineOptionsFor(golden, std::move(test.engine));
   test.limits = options.limits;
   test.any_digest = options.any_digest;

@@ -29,12 +29,21 @@ int HighestThatRan(std::string_view op, const Engine& engine) {
   return highest;
 }
 
+// The first device of the run that is of this kind; null: there is none.
+const DeviceInfo* DeviceOfKind(const Engine& engine, DeviceKind kind) {
+  for (const DeviceInfo* device : engine.devices()) {
+    if (device->kind == kind) return device;
+  }
+  return nullptr;
+}
+
 std::string Reason(std::string_view op, const auto& kernel, const Engine& engine,
                    const RunOptions& options) {
   ResolveOptions resolve;
   if (const Result<Tier> tier = ParseTier(options.tier); tier.ok()) resolve.lowest = *tier;
   for (const auto& [name, forced] : options.kernels) resolve.forced[name] = forced;
-  const std::string why = JudgeRow(ViewOf(kernel), engine.device(), resolve).reason;
+  const std::string why =
+      JudgeRow(ViewOf(kernel), *DeviceOfKind(engine, kernel.device), resolve).reason;
   if (!why.empty()) return why;
   return kernel.priority < HighestThatRan(op, engine) ? "a kernel of higher priority ran"
                                                       : "does not take these types or shapes";
@@ -49,7 +58,7 @@ std::string KernelReport(const Engine& engine, const RunOptions& options) {
   BuiltinKernels().ForEach([&](std::string_view op, const auto& kernel) {
     const bool op_ran = std::any_of(launches.begin(), launches.end(),
                                     [&](const KernelLaunches& row) { return row.op == op; });
-    if (!op_ran || kernel.device != engine.device().kind) return;
+    if (!op_ran || !DeviceOfKind(engine, kernel.device)) return;
     if (op != shown_op) out += Line("  %.*s\n", static_cast<int>(op.size()), op.data());
     shown_op = op;
     bool ran = false;
@@ -70,16 +79,20 @@ std::string KernelReport(const Engine& engine, const RunOptions& options) {
 std::string ReferenceNote(const Engine& engine) {
   std::uint64_t launches = 0;
   std::set<std::string> names;
+  std::set<std::string> devices;
   for (const KernelLaunches& row : engine.Launches()) {
     if (row.tier != NameOf(Tier::kReference)) continue;
     launches += row.launches;
     names.insert(row.op);
+    devices.insert(row.device);
   }
   if (launches == 0) return {};
   std::string ops;
   for (const std::string& name : names) ops += (ops.empty() ? "" : ", ") + name;
-  return "reference kernels ran on " + engine.device().id + " for " + ops + " (" +
-         std::to_string(launches) + " launches): slow; --tier composed refuses instead";
+  std::string where;
+  for (const std::string& device : devices) where += (where.empty() ? "" : ", ") + device;
+  return "reference kernels ran on " + where + " for " + ops + " (" + std::to_string(launches) +
+         " launches): slow; --tier composed refuses instead";
 }
 
 std::string MemoryReport(std::span<const MemoryRow> rows, const ResidentMemory& resident) {

@@ -46,6 +46,10 @@ Status CheckPrompts(const RunOptions& options) {
     return InvalidError("--jsonl and --" + std::string(sources[0]) +
                         ": with --jsonl the prompts come from -f FILE or stdin");
   }
+  if (options.plan == "-" &&
+      (options.prompt_file == "-" || (sources.empty() && options.mode == kGenerate))) {
+    return InvalidError("--plan and the prompt both read stdin; give -p TEXT or -f FILE");
+  }
   if (options.tokens && options.chat) {
     return InvalidError("--tokens and --chat: token ids go through no template; leave one out");
   }
@@ -62,6 +66,7 @@ struct Need {
 Status CheckNeeds(const RunOptions& o) {
   const std::string_view chat = "has an effect only with --chat, --messages or --jsonl";
   const std::string_view jsonl = "has an effect only with --jsonl";
+  const std::string_view planned = "is settled by --plan; leave it out";
   const bool raw = !o.chat && o.messages_file.empty();
   const Need needs[] = {
       {"system", o.chat, "has an effect only with --chat (in a --messages file, write it there)"},
@@ -77,8 +82,17 @@ Status CheckNeeds(const RunOptions& o) {
       {"sequences", o.jsonl, jsonl},
       {"no-prefix-reuse", o.jsonl, jsonl},
       {"dump-logits", !o.jsonl, "takes one prompt, not --jsonl"},
-      {"sim", o.device.starts_with("sim"), "has an effect only with --device sim:0"},
-      {"isa", o.device == "cpu", "has an effect only on device cpu"},
+      {"sim", !o.plan.empty() || o.device.starts_with("sim"),
+       "has an effect only with --device sim:0 or --plan"},
+      {"isa", !o.plan.empty() || o.device == "cpu", "has an effect only on device cpu"},
+      {"force", !o.plan.empty(), "has an effect only with --plan"},
+      {"device", o.plan.empty(), planned},
+      {"ctx", o.plan.empty(), planned},
+      {"sequences", o.plan.empty(), planned},
+      {"ubatch", o.plan.empty(), planned},
+      {"kv-type", o.plan.empty(), planned},
+      {"threads", o.plan.empty(), planned},
+      {"exact", o.plan.empty(), planned},
       {"grammar", !o.json_schema, "cannot be put together with --json-schema; give one of them"},
       {"draft-max", o.draft.has_value(), "has an effect only with --draft"},
       {"draft-match", o.looks_up(), "has an effect only with --draft prompt-lookup"},
@@ -92,7 +106,7 @@ Status CheckNeeds(const RunOptions& o) {
   const bool own_template = !o.chat_template_file.empty();
   const bool needs_model =
       o.mode != kListArchs && (o.mode != kDumpPrompt || (o.may_chat() && !own_template));
-  if (needs_model && o.model.empty()) {
+  if (needs_model && o.model.empty() && o.plan.empty()) {
     return InvalidError("--model: no model file given; write -m FILE");
   }
   return Status();

@@ -274,6 +274,12 @@ void AddOutputFlags(std::vector<Flag>& t, RunOptions* o) {
                           .doc = "memory: predicted, allocated and resident",
                           .modes = kGenerate},
                          &o->measure));
+  t.push_back(NoSetting(TextFlag({.name = "calibrate",
+                                  .value = "FILE",
+                                  .group = kOutput,
+                                  .doc = "the runtime's memory, for vt-fit --calibration",
+                                  .modes = kGenerate},
+                                 &o->calibrate_file)));
   t.push_back(NoSetting(SwitchFlag({.name = "explain",
                                     .group = kOutput,
                                     .doc = "which kernel ran each op, and why not the others",
@@ -297,7 +303,10 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   t.push_back(
       TextFlag(row("device", "ID", "where it runs: a device that vt-caps lists"), &o->device));
-  t.push_back(TextFlag(row("sim", "FILE", "profile of the simulated device sim:0"), &o->sim_file));
+  t.push_back(TextFlag(row("plan", "FILE", "as vt-place planned it; \"-\": on stdin"), &o->plan));
+  t.push_back(SwitchFlag(row("force", "", "also a plan that does not fit"), &o->force));
+  t.push_back(ListFlag(row("sim", "FILE", "profile of sim:0, of sim:1, ..; may be repeated"),
+                       &o->sim_files));
   t.push_back(IntegerFlag(row("ctx", "N", "positions of a sequence", "the model's, at most 4096"),
                           &o->context, 1, kMost));
   t.push_back(IntegerFlag(row("threads", "N", "threads", "one per core"), &o->threads, 1, 1024));

@@ -59,13 +59,15 @@ struct RunOptions {
   std::optional<std::string> json_schema;  // the same
 
   std::string device = "cpu";
-  std::string sim_file;      // vt.profile/1 of sim:0
-  std::int64_t context = 0;  // 0: chosen from the model
-  std::int64_t threads = 0;  // 0: one per core
+  std::string plan;                    // vt.plan/1; "-": stdin
+  std::vector<std::string> sim_files;  // vt.profile/1 of sim:0, ..
+  std::int64_t context = 0;            // 0: chosen from the model
+  std::int64_t threads = 0;            // 0: one per core
   std::int64_t ubatch = 512;
   std::int64_t sequences = 0;  // 0: chosen from the input
   std::string kv_type = "f16";
   bool exact = false;
+  bool force = false;  // a plan that does not hold
   bool check = false;
   bool prefix_reuse = true;
   std::string tier = "reference";
@@ -80,13 +82,16 @@ struct RunOptions {
   std::int64_t logprobs = 0;
   std::string dump_logits;
   bool measure = false;
+  std::string calibrate_file;  // vt.calibration/1
   bool explain = false;
   bool quiet = false;
+
+  std::string plan_hash;  // of the plan that settled the run; empty: none
 
   // Filled by ParseRunFlags.
   GivenFlags given;
   // Who chose a setting that no flag gave, where it is not the program's own default: flag name ->
-  // "model", "machine", "input".
+  // "model", "machine", "input", "plan".
   std::map<std::string_view, std::string_view> origins;
 
   // The prompt goes through a chat template, or (--jsonl) may do so.

@@ -28,7 +28,7 @@ void WriteModel(JsonWriter& json, std::string_view key, const OpenedModel& model
 }
 
 void WriteDevice(JsonWriter& json, const DeviceInfo& device) {
-  json.Key("device").BeginObject();
+  json.BeginObject();
   json.Field("id", device.id).Field("kind", NameOf(device.kind)).Field("name", device.name);
   json.Key("features").BeginArray();
   for (const std::string_view feature : FeatureNames(device.features)) json.Value(feature);
@@ -176,7 +176,16 @@ std::string StartRecord(const RunOptions& options, std::span<const Flag> table,
   } else {
     json.Key("draft_model").Null();
   }
+  json.Key("device");
   WriteDevice(json, engine.device());
+  json.Key("devices").BeginArray();
+  for (const DeviceInfo* device : engine.devices()) WriteDevice(json, *device);
+  json.EndArray().Key("plan");
+  if (options.plan_hash.empty()) {
+    json.Null();
+  } else {
+    json.BeginObject().Field("file", options.plan).Field("hash", options.plan_hash).EndObject();
+  }
   WriteSettings(json, options, table);
   json.Key("samplers");
   if (prompt) {
@@ -254,7 +263,7 @@ std::string EndRecord(const GenerationResult* result, const ResultForm& form, co
   for (const MemoryRow& row : MemoryOf(engine, draft)) {
     json.BeginObject().Field("device", row.device).Field("row", row.row);
     json.Field("predicted_bytes", row.predicted_bytes);
-    json.Field("allocated_bytes", row.allocated_bytes).EndObject();
+    json.Field("allocated_bytes", row.allocated_bytes).Field("how", row.how).EndObject();
   }
   json.EndArray().Key("measured");
   if (resident) {

@@ -5,15 +5,18 @@
 
 namespace vt::cli {
 
-Result<std::optional<DeviceInfo>> ReadSimDevice(const std::string& path,
-                                                const std::atomic<bool>& interrupted) {
-  if (path.empty()) return std::optional<DeviceInfo>();
-  VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
-  const Result<Profile> profile = ParseProfile(text);
-  if (!profile.ok()) return profile.status().Annotate("--sim " + path);
-  Result<DeviceInfo> device = SimDevice(*profile);
-  if (!device.ok()) return device.status().Annotate("--sim " + path);
-  return std::optional<DeviceInfo>(std::move(*device));
+Result<std::vector<DeviceInfo>> ReadSimDevices(const std::vector<std::string>& paths,
+                                               const std::atomic<bool>& interrupted) {
+  std::vector<DeviceInfo> devices;
+  for (const std::string& path : paths) {
+    VT_ASSIGN_OR_RETURN(const std::string text, ReadInput(path, interrupted));
+    const Result<Profile> profile = ParseProfile(text);
+    if (!profile.ok()) return profile.status().Annotate("--sim " + path);
+    Result<std::vector<DeviceInfo>> more = SimDevices(*profile);
+    if (!more.ok()) return more.status().Annotate("--sim " + path);
+    for (DeviceInfo& device : *more) devices.push_back(std::move(device));
+  }
+  return devices;
 }
 
 }  // namespace vt::cli

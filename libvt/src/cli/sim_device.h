@@ -1,18 +1,18 @@
-// --sim FILE: the simulated device that a vt.profile/1 document describes.
+// --sim FILE: the simulated devices that vt.profile/1 documents describe.
 #pragma once
 
 #include <atomic>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "vt/device.h"
 #include "vt/status.h"
 
 namespace vt::cli {
 
-// Nothing for an empty path. Errors name the file: those of reading it, of ParseProfile and of
-// SimDevice.
-Result<std::optional<DeviceInfo>> ReadSimDevice(const std::string& path,
-                                                const std::atomic<bool>& interrupted);
+// Of all `paths`, in order. Errors name the file: those of reading it, of ParseProfile and of
+// SimDevices.
+Result<std::vector<DeviceInfo>> ReadSimDevices(const std::vector<std::string>& paths,
+                                               const std::atomic<bool>& interrupted);
 
 }  // namespace vt::cli

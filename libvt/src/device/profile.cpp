@@ -67,8 +67,11 @@ void ReadFeatures(ProfileReader& reader, const JsonPlace& place, DeviceInfo& dev
   }
   for (const auto& [feature, base] : kBuiltUpon) {
     if ((device.features & feature) && !(device.features & base)) {
-      reader.Fail(place.at, "\"" + std::string(FeatureNames(feature)[0]) + "\" needs \"" +
-                                std::string(FeatureNames(base)[0]) + "\"; add it");
+      reader.Fail(place.at, std::string("\"")
+                                .append(FeatureNames(feature)[0])
+                                .append("\" needs \"")
+                                .append(FeatureNames(base)[0])
+                                .append("\"; add it"));
     }
   }
   for (const std::string_view name : FeatureNames(~0u)) {
@@ -158,6 +161,21 @@ std::vector<DType> ReadKeptTypes(ProfileReader& reader, const JsonPlace& place) 
   return types;
 }
 
+std::map<std::string, KernelRate> ReadKernelRates(ProfileReader& reader, const JsonPlace& place) {
+  std::map<std::string, KernelRate> rates;
+  for (const auto& [name, element] : reader.Members(place)) {
+    if (name != kAttentionRate && !FindDType(name)) {
+      reader.Fail(element.at, "\"" + name + "\" is no weight type (as in \"q8_0\"), nor \"" +
+                                  std::string(kAttentionRate) + "\"");
+      break;
+    }
+    if (!reader.Keys(element, {}, {"gb_per_s", "tflops"})) break;
+    rates.emplace(name, KernelRate{reader.Rate(reader.Member(element, "gb_per_s")),
+                                   reader.Rate(reader.Member(element, "tflops"))});
+  }
+  return rates;
+}
+
 SimFaults ReadSim(ProfileReader& reader, const JsonPlace& place) {
   SimFaults faults;
   if (!place.given() ||
@@ -188,11 +206,11 @@ SimFaults ReadSim(ProfileReader& reader, const JsonPlace& place) {
 DeviceInfo ReadDevice(ProfileReader& reader, const JsonPlace& place) {
   DeviceInfo device;
   device.described = true;
-  if (!reader.Keys(
-          place, {"id", "kind", "name", "memory"},
-          {"arch", "features", "cores", "topology", "integrated", "host_memory_addressable",
-           "managed_allocations", "pageable_memory_access", "memory_gb_per_s", "link_gb_per_s",
-           "compute_tflops", "kept_quant_types", "lacks_ops", "sim"})) {
+  if (!reader.Keys(place, {"id", "kind", "name", "memory"},
+                   {"arch", "features", "cores", "topology", "integrated",
+                    "host_memory_addressable", "managed_allocations", "pageable_memory_access",
+                    "memory_gb_per_s", "link_gb_per_s", "compute_tflops", "kernel_rates",
+                    "launch_us", "kept_quant_types", "lacks_ops", "sim"})) {
     return device;
   }
   const auto member = [&](const char* key) { return reader.Member(place, key); };
@@ -225,6 +243,8 @@ DeviceInfo ReadDevice(ProfileReader& reader, const JsonPlace& place) {
   device.memory_gb_per_s = reader.Rate(member("memory_gb_per_s"));
   device.link_gb_per_s = reader.Rate(member("link_gb_per_s"));
   device.compute_tflops = reader.ComputeRates(member("compute_tflops"));
+  device.kernel_rates = ReadKernelRates(reader, member("kernel_rates"));
+  device.launch_us = reader.Rate(member("launch_us"));
   if (member("kept_quant_types").given()) {
     device.kept_quant_types = ReadKeptTypes(reader, member("kept_quant_types"));
   }
@@ -284,18 +304,19 @@ Result<Profile> ParseProfile(std::string_view json) {
   return profile;
 }
 
-Result<DeviceInfo> SimDevice(const Profile& profile) {
-  if (profile.devices.size() != 1) {
-    return JsonError("/devices", "a simulated device takes a profile with exactly one device (\"" +
-                                     profile.name + "\" has " +
-                                     std::to_string(profile.devices.size()) + ")");
+Result<std::vector<DeviceInfo>> SimDevices(const Profile& profile) {
+  if (profile.devices.empty()) {
+    return JsonError("/devices", std::string("a simulated device takes a profile with devices (\"")
+                                     .append(profile.name)
+                                     .append("\" has none)"));
   }
-  DeviceInfo device = profile.devices.front();
-  device.id = "sim:0";
-  device.kind = DeviceKind::kSim;
-  device.described = false;
-  if (!device.sim) device.sim.emplace();
-  return device;
+  std::vector<DeviceInfo> devices = profile.devices;
+  for (DeviceInfo& device : devices) {
+    device.kind = DeviceKind::kSim;
+    device.described = false;
+    if (!device.sim) device.sim.emplace();
+  }
+  return devices;
 }
 
 }  // namespace vt

@@ -34,8 +34,8 @@ struct Profile {
 // a value without its source, or values that no machine can have.
 Result<Profile> ParseProfile(std::string_view json);
 
-// The only device of a profile as the simulated device sim:0, with no faults where the profile
-// names none. kInvalid when the profile has no or several devices.
-Result<DeviceInfo> SimDevice(const Profile& profile);
+// The devices of a profile as simulated ones, in its order, with no faults where the profile names
+// none; they get their ids (sim:0, ..) where they are registered. kInvalid when it has none.
+Result<std::vector<DeviceInfo>> SimDevices(const Profile& profile);
 
 }  // namespace vt

@@ -81,6 +81,19 @@ std::vector<JsonPlace> ProfileReader::Elements(const JsonPlace& array) {
   return places;
 }
 
+std::vector<std::pair<std::string, JsonPlace>> ProfileReader::Members(const JsonPlace& object) {
+  std::vector<std::pair<std::string, JsonPlace>> members;
+  if (!object.given()) return members;
+  if (!object.json->is_object()) {
+    Fail(object.at, std::string("must be an object (found ") + object.json->type_name() + ")");
+    return members;
+  }
+  for (const auto& [name, value] : object.json->items()) {
+    members.emplace_back(name, JsonPlace{&value, At(object.at, name)});
+  }
+  return members;
+}
+
 std::string ProfileReader::Text(const JsonPlace& place) {
   if (place.json && place.json->is_string() && !place.json->get_ref<const std::string&>().empty()) {
     return place.json->get<std::string>();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vt/device.h"
@@ -42,6 +43,8 @@ class ProfileReader {
   bool Flag(const JsonPlace& place);
   std::uint64_t Whole(const JsonPlace& place, std::uint64_t least);
   int Count(const JsonPlace& place, std::uint64_t least = 1);  // at most 2^20
+  // The members of an object with their names; none when absent or null.
+  std::vector<std::pair<std::string, JsonPlace>> Members(const JsonPlace& object);
   // The texts of an array, each given once.
   std::vector<std::string> Texts(const JsonPlace& array);
 

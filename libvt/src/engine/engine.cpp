@@ -8,6 +8,7 @@
 #include "engine/kv_cache.h"
 #include "engine/op_runner.h"
 #include "engine/op_walk.h"
+#include "engine/row_arena.h"
 #include "engine/state_cache.h"
 #include "engine/step_buffers.h"
 #include "engine/weights.h"
@@ -45,40 +46,56 @@ Result<ResolveOptions> MakeResolveOptions(const EngineOptions& options) {
   return resolve;
 }
 
-// Reads a byte of every page of the mapping, so that the first step does not wait for the disk.
-Status TouchWeights(const GgufFile& file, const LoadControl& control) {
+// Reads a byte of every page that the host's kernels will read in the mapping, so that the first
+// step does not wait for the disk.
+Status TouchWeights(const GgufFile& file, const EnginePlan& plan, const LoadControl& control) {
   constexpr std::uint64_t kPage = 4096;
   constexpr std::uint64_t kReport = 4u << 20;
-  const std::uint64_t total = file.total_bytes();
+  const std::uint64_t total = plan.RowBytes(kHostDevice, "weights.kept");
   std::uint64_t done = 0;
-  for (const GgufShard& shard : file.shards()) {
-    for (std::uint64_t at = 0; at < shard.file_bytes; at += kPage, done += kPage) {
-      static_cast<void>(*static_cast<const volatile std::byte*>(shard.base + at));
-      if (done % kReport != 0) continue;
+  std::uint64_t reported = 0;
+  for (const DevicePlan& device : plan.devices) {
+    for (const KeptTensor& tensor : device.mapped) {
       if (control.cancel && control.cancel->load(std::memory_order_relaxed)) {
         return {Code::kInterrupted, "interrupted"};
       }
-      if (control.progress) control.progress(std::min(done, total), total);
+      const std::byte* data = file.Data(file.tensors()[static_cast<std::size_t>(tensor.tensor)]);
+      for (std::uint64_t at = 0; at < tensor.bytes; at += kPage) {
+        static_cast<void>(*static_cast<const volatile std::byte*>(data + at));
+        if (done + at < reported + kReport) continue;
+        reported = done + at;
+        if (control.cancel && control.cancel->load(std::memory_order_relaxed)) {
+          return {Code::kInterrupted, "interrupted"};
+        }
+        if (control.progress) control.progress(reported, total);
+      }
+      done += tensor.bytes;
     }
   }
-  if (control.progress) control.progress(total, total);
+  if (control.progress && total > 0) control.progress(total, total);
   return {};
 }
 
 }  // namespace
 
 struct Engine::Impl {
+  // A device that the placement uses; the others of the plan stay empty.
+  struct Side {
+    std::unique_ptr<DeviceMemory> memory;  // outlives all that follows
+    std::unique_ptr<GpuStream> stream;     // null on the CPU
+    std::optional<ModelWeights> weights;
+    StepBuffers buffers;
+    std::unique_ptr<OpRunner> ops;
+  };
+
   ModelSpec spec;
-  DeviceInfo device;
   EnginePlan plan;
-  std::unique_ptr<DeviceMemory> memory;  // outlives all that follows
-  std::unique_ptr<GpuStream> stream;     // null on the CPU
-  std::optional<ModelWeights> weights;
-  StepBuffers buffers;
+  std::unique_ptr<DeviceMemory> host_memory;  // of what is staged
+  Arena staging;
+  std::vector<Side> sides;  // as the plan's devices
   std::unique_ptr<KvCache> cache;
   StateCache states;
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<OpRunner> ops;
   struct OpenSequence {
     KvCache::Sequence kv;
     std::int32_t state_slot = 0;
@@ -86,24 +103,111 @@ struct Engine::Impl {
   std::map<SequenceId, OpenSequence> sequences;
   SequenceId next_sequence = 0;
 
-  ForwardContext Context() { return {spec, plan, *weights, buffers, cache.get(), &states}; }
+  ForwardContext Context();
+  StepBuffers& OutputBuffers();
   Status Guard(const GgufFile& file, const ResolveOptions& resolve);
+  Status Allocate();
+  Status LoadWeights(const GgufFile& file, const LoadControl& control);
+  void CountRows();
   Status CheckStep(std::span<const StepTokens> entries, std::int64_t* rows) const;
-  Status FillRows(std::span<const StepTokens> entries);
-  Status EmitLogits(std::span<const StepTokens> entries, const LogitSink& sink);
+  Status TakePart(std::span<const std::size_t> done, std::span<StepTokens> part,
+                  std::int64_t* rows);
+  Status EmitLogits(std::span<const StepTokens> entries, std::span<const std::size_t> before,
+                    std::span<const StepTokens> whole, const LogitSink& sink);
+  Status RunStep(std::span<const StepTokens> entries, std::span<const std::size_t> before,
+                 std::span<const StepTokens> whole, const LogitSink& sink);
 };
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
 Engine::~Engine() = default;
 
+ForwardContext Engine::Impl::Context() {
+  ForwardContext context{.spec = spec,
+                         .plan = plan,
+                         .sides = {},
+                         .cache = cache.get(),
+                         .states = &states,
+                         .staging = staging.data()};
+  for (Side& side : sides) {
+    context.sides.push_back({side.weights ? &*side.weights : nullptr, &side.buffers, side.ops.get(),
+                             side.memory.get()});
+  }
+  return context;
+}
+
+// Of the device whose logits the host reads.
+StepBuffers& Engine::Impl::OutputBuffers() {
+  const auto tensor = static_cast<std::size_t>(spec.output.weight.tensor);
+  return sides[static_cast<std::size_t>(plan.placement.tensors[tensor])].buffers;
+}
+
 // What the model needs and cannot have here is refused before anything is allocated.
 Status Engine::Impl::Guard(const GgufFile& file, const ResolveOptions& resolve) {
-  VT_ASSIGN_OR_RETURN(const std::vector<NeededOp> needed, WalkOps(file, spec, plan, device.kind));
-  for (const NeededOp& op : needed) {
+  VT_ASSIGN_OR_RETURN(const OpWalk walk, WalkOps(file, spec, plan));
+  for (const NeededOp& op : walk.ops) {
+    const DeviceInfo& device = plan.devices[static_cast<std::size_t>(op.device)].device;
     const Status found = ResolveAll(BuiltinKernels(), device, {&op.call, 1}, resolve);
     if (!found.ok()) return found.Annotate(PlaceOf(op));
   }
   return {};
+}
+
+Status Engine::Impl::Allocate() {
+  std::vector<DeviceMemory*> memories;
+  sides.resize(plan.devices.size());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const DeviceInfo& device = plan.devices[i].device;
+    memories.push_back(nullptr);
+    if (!plan.devices[i].used) continue;
+    VT_ASSIGN_OR_RETURN(sides[i].memory, OpenDeviceMemory(device));
+    memories.back() = sides[i].memory.get();
+    if (device.kind == DeviceKind::kCpu) continue;
+    VT_ASSIGN_OR_RETURN(sides[i].stream, OpenGpuStream(device));
+  }
+  if (plan.RowBytes("staging") > 0) {
+    VT_ASSIGN_OR_RETURN(host_memory, OpenDeviceMemory(ProbeCpu()));
+    VT_ASSIGN_OR_RETURN(staging, RowArena(plan, std::string(kHostDevice), "staging", *host_memory));
+    static_cast<void>(staging.Take(staging.capacity()));
+  }
+  VT_ASSIGN_OR_RETURN(KvCache made, KvCache::Create(plan, memories));
+  cache = std::make_unique<KvCache>(std::move(made));
+  VT_ASSIGN_OR_RETURN(states, StateCache::Create(plan, memories));
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (!memories[i]) continue;
+    VT_ASSIGN_OR_RETURN(sides[i].buffers,
+                        StepBuffers::Create(plan, plan.devices[i], spec, *memories[i]));
+  }
+  return {};
+}
+
+Status Engine::Impl::LoadWeights(const GgufFile& file, const LoadControl& control) {
+  VT_RETURN_IF_ERROR(TouchWeights(file, plan, control));
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (!sides[i].memory) continue;
+    VT_ASSIGN_OR_RETURN(sides[i].weights, ModelWeights::Load(file, spec, plan, plan.devices[i],
+                                                             *sides[i].memory, control.cancel));
+  }
+  return {};
+}
+
+void Engine::Impl::CountRows() {
+  for (MemoryRow& row : plan.rows) {
+    if (row.row == "staging") row.allocated_bytes = staging.taken();
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      if (plan.devices[i].device.id != row.device || row.row == "staging") continue;
+      const Side& side = sides[i];
+      const std::uint64_t kv = cache->allocated_bytes(i, row.row);
+      row.allocated_bytes = row.row == "weights.kept"
+                                ? side.weights->mapped_bytes() + side.weights->uploaded_bytes()
+                            : row.row == "weights.gathered" ? side.weights->gathered_bytes()
+                            : row.row == "weights.expanded" ? side.weights->expanded_bytes()
+                            : row.row == "kv.state"         ? states.allocated_bytes(i)
+                            : row.row == "activations"      ? side.buffers.activations.taken()
+                            : row.row == "logits"           ? side.buffers.logits_arena.taken()
+                            : row.row == "scratch"          ? side.buffers.scratch_arena.taken()
+                                                            : kv;
+    }
+  }
 }
 
 Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSpec& spec,
@@ -112,53 +216,52 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSp
   std::unique_ptr<Engine> engine(new Engine);
   Impl& impl = *engine->impl_;
   impl.spec = spec;
-  VT_ASSIGN_OR_RETURN(impl.device, ChooseDevice(options));
+  VT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ChooseDevices(options));
   VT_ASSIGN_OR_RETURN(const ResolveOptions resolve, MakeResolveOptions(options));
-  VT_ASSIGN_OR_RETURN(impl.plan, MakePlan(file, spec, options, impl.device));
+  VT_ASSIGN_OR_RETURN(impl.plan, MakePlan(file, spec, options, devices));
   VT_RETURN_IF_ERROR(impl.Guard(file, resolve));
-  VT_RETURN_IF_ERROR(CheckFits(impl.plan, impl.device));
-
-  VT_ASSIGN_OR_RETURN(impl.memory, OpenDeviceMemory(impl.device));
-  if (impl.device.kind != DeviceKind::kCpu) {
-    VT_ASSIGN_OR_RETURN(impl.stream, OpenGpuStream(impl.device));
-  }
-  VT_ASSIGN_OR_RETURN(KvCache cache, KvCache::Create(impl.plan, *impl.memory));
-  impl.cache = std::make_unique<KvCache>(std::move(cache));
-  VT_ASSIGN_OR_RETURN(impl.states, StateCache::Create(impl.plan, *impl.memory));
-  VT_ASSIGN_OR_RETURN(impl.buffers, StepBuffers::Create(impl.plan, spec, *impl.memory));
-  VT_RETURN_IF_ERROR(TouchWeights(file, control));
-  VT_ASSIGN_OR_RETURN(impl.weights,
-                      ModelWeights::Load(file, spec, impl.plan, *impl.memory, control.cancel));
+  VT_RETURN_IF_ERROR(CheckFits(impl.plan));
+  VT_RETURN_IF_ERROR(impl.Allocate());
+  VT_RETURN_IF_ERROR(impl.LoadWeights(file, control));
   impl.pool = std::make_unique<ThreadPool>(impl.plan.options.threads);
-  impl.ops = std::make_unique<OpRunner>(OpRunner::Setup{.registry = BuiltinKernels(),
-                                                        .device = impl.device,
-                                                        .resolve = resolve,
-                                                        .pool = impl.pool.get(),
-                                                        .stream = impl.stream.get(),
-                                                        .check = options.check,
-                                                        .on_op = options.on_op});
-  impl.ops->set_cancel(control.cancel);
-
-  const auto allocated = [&](std::string_view row) -> std::uint64_t {
-    if (row == "weights_mapped") return file.total_bytes();
-    if (row == "weights") return impl.weights->uploaded_bytes();
-    if (row == "weights_gathered") return impl.weights->gathered_bytes();
-    if (row == "weights_expanded") return impl.weights->expanded_bytes();
-    if (row == "state") return impl.states.allocated_bytes();
-    if (row == "kv") return impl.cache->allocated_bytes();
-    if (row == "activations") return impl.buffers.activations.taken();
-    if (row == "logits") return impl.buffers.logits_arena.taken();
-    return impl.buffers.scratch_arena.taken();
-  };
-  for (MemoryRow& row : impl.plan.rows) row.allocated_bytes = allocated(row.row);
+  for (std::size_t i = 0; i < impl.sides.size(); ++i) {
+    Impl::Side& side = impl.sides[i];
+    if (!side.memory) continue;
+    side.ops = std::make_unique<OpRunner>(OpRunner::Setup{.registry = BuiltinKernels(),
+                                                          .device = impl.plan.devices[i].device,
+                                                          .resolve = resolve,
+                                                          .pool = impl.pool.get(),
+                                                          .stream = side.stream.get(),
+                                                          .check = options.check,
+                                                          .on_op = options.on_op});
+    side.ops->set_cancel(control.cancel);
+  }
+  impl.CountRows();
   return engine;
 }
 
 const ModelSpec& Engine::spec() const { return impl_->spec; }
 const EngineOptions& Engine::options() const { return impl_->plan.options; }
-const DeviceInfo& Engine::device() const { return impl_->device; }
+const DeviceInfo& Engine::device() const {
+  return impl_->plan.devices[static_cast<std::size_t>(impl_->plan.placement.output)].device;
+}
+std::vector<const DeviceInfo*> Engine::devices() const {
+  std::vector<const DeviceInfo*> used;
+  for (const DevicePlan& device : impl_->plan.devices) {
+    if (device.used) used.push_back(&device.device);
+  }
+  return used;
+}
 std::vector<MemoryRow> Engine::Memory() const { return impl_->plan.rows; }
-std::vector<KernelLaunches> Engine::Launches() const { return impl_->ops->Launches(); }
+std::vector<KernelLaunches> Engine::Launches() const {
+  std::vector<KernelLaunches> all;
+  for (const Impl::Side& side : impl_->sides) {
+    if (!side.ops) continue;
+    const std::vector<KernelLaunches> launches = side.ops->Launches();
+    all.insert(all.end(), launches.begin(), launches.end());
+  }
+  return all;
+}
 
 Result<SequenceId> Engine::Open(std::span<const TokenId> prompt, std::size_t* reused) {
   if (static_cast<std::int64_t>(impl_->sequences.size()) >= impl_->plan.options.sequences) {
@@ -235,33 +338,48 @@ Status Engine::Impl::CheckStep(std::span<const StepTokens> entries, std::int64_t
   return {};
 }
 
-Status Engine::Impl::FillRows(std::span<const StepTokens> entries) {
+// Appends to their sequences as many of the entries' tokens as there are pages for, after those
+// that are `done`: they are `part`, whose rows are filled in on every device.
+Status Engine::Impl::TakePart(std::span<const std::size_t> done, std::span<StepTokens> part,
+                              std::int64_t* rows) {
   std::size_t row = 0;
-  for (const StepTokens& entry : entries) {
+  for (std::size_t e = 0; e < part.size(); ++e) {
+    StepTokens& entry = part[e];
     OpenSequence& open = sequences.at(entry.sequence);
     KvCache::Sequence& sequence = open.kv;
     const std::size_t begin = sequence.tokens.size();
+    const std::span<const TokenId> left = entry.tokens.subspan(done[e]);
+    const std::size_t room = cache->Room(sequence, left.size());
+    // With no room at all for the step's first tokens, the cache says so.
+    entry.tokens = left.first(room == 0 && row == 0 ? std::min<std::size_t>(1, left.size()) : room);
     VT_RETURN_IF_ERROR(cache->Append(sequence, entry.tokens));
     for (std::size_t t = 0; t < entry.tokens.size(); ++t, ++row) {
       const auto position = static_cast<std::int64_t>(begin + t);
-      buffers.ids[row] = entry.tokens[t];
-      buffers.positions[row] = static_cast<std::int32_t>(position);
-      if (!states.empty()) buffers.state_rows[row] = {open.state_slot, position == 0 ? 1 : 0};
-      for (std::size_t g = 0; g < cache->groups(); ++g) {
-        const std::vector<std::int32_t>& pages = sequence.pages[g];
-        const std::int64_t page = pages[static_cast<std::size_t>(position / kPageCells)];
-        buffers.slots[g][row] =
-            static_cast<std::int32_t>(page * kPageCells + position % kPageCells);
-        buffers.attention_rows[g][row] = {
-            pages.data(), static_cast<std::int32_t>(cache->FirstVisible(g, position)),
-            static_cast<std::int32_t>(position)};
+      for (Side& side : sides) {
+        if (!side.memory) continue;
+        StepBuffers& b = side.buffers;
+        b.ids[row] = entry.tokens[t];
+        b.positions[row] = static_cast<std::int32_t>(position);
+        if (b.state_rows) b.state_rows[row] = {open.state_slot, position == 0 ? 1 : 0};
+        for (std::size_t g = 0; g < b.slots.size(); ++g) {
+          const std::vector<std::int32_t>& pages = sequence.pages[g];
+          const std::int64_t page = pages[static_cast<std::size_t>(position / kPageCells)];
+          b.slots[g][row] = static_cast<std::int32_t>(page * kPageCells + position % kPageCells);
+          b.attention_rows[g][row] = {pages.data(),
+                                      static_cast<std::int32_t>(cache->FirstVisible(g, position)),
+                                      static_cast<std::int32_t>(position)};
+        }
       }
     }
   }
+  *rows = static_cast<std::int64_t>(row);
   return {};
 }
 
-Status Engine::Impl::EmitLogits(std::span<const StepTokens> entries, const LogitSink& sink) {
+// `entries` are parts of the `whole` step's, of which `before` tokens each are done.
+Status Engine::Impl::EmitLogits(std::span<const StepTokens> entries,
+                                std::span<const std::size_t> before,
+                                std::span<const StepTokens> whole, const LogitSink& sink) {
   struct Wanted {
     std::size_t entry, token;
     std::int32_t row;
@@ -270,17 +388,23 @@ Status Engine::Impl::EmitLogits(std::span<const StepTokens> entries, const Logit
   std::int32_t row = 0;
   for (std::size_t e = 0; e < entries.size(); ++e) {
     for (std::size_t t = 0; t < entries[e].tokens.size(); ++t, ++row) {
-      const bool last = t + 1 == entries[e].tokens.size();
-      if (entries[e].all_logits || (last && entries[e].last_logits)) wanted.push_back({e, t, row});
+      const bool last = before[e] + t + 1 == whole[e].tokens.size();
+      if (entries[e].all_logits || (last && entries[e].last_logits)) {
+        wanted.push_back({e, before[e] + t, row});
+      }
     }
   }
   const auto vocab = static_cast<std::size_t>(spec.vocab);
   const auto most = static_cast<std::size_t>(plan.options.logit_rows);
+  std::int32_t* ids = sides[static_cast<std::size_t>(plan.placement.output)].buffers.logit_ids;
+  const StepBuffers& buffers = OutputBuffers();
   for (std::size_t begin = 0; begin < wanted.size(); begin += most) {
     const std::size_t count = std::min(most, wanted.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) buffers.logit_ids[i] = wanted[begin + i].row;
-    VT_RETURN_IF_ERROR(ForwardLogits(Context(), static_cast<std::int64_t>(count), *ops));
-    VT_RETURN_IF_ERROR(ops->Synchronize());
+    for (std::size_t i = 0; i < count; ++i) ids[i] = wanted[begin + i].row;
+    VT_RETURN_IF_ERROR(ForwardLogits(Context(), static_cast<std::int64_t>(count)));
+    for (Side& side : sides) {
+      if (side.ops) VT_RETURN_IF_ERROR(side.ops->Synchronize());
+    }
     for (std::size_t i = 0; i < count; ++i) {
       VT_RETURN_IF_ERROR(sink(wanted[begin + i].entry, wanted[begin + i].token,
                               std::span<const float>(buffers.logits + i * vocab, vocab)));
@@ -289,16 +413,33 @@ Status Engine::Impl::EmitLogits(std::span<const StepTokens> entries, const Logit
   return {};
 }
 
+Status Engine::Impl::RunStep(std::span<const StepTokens> entries,
+                             std::span<const std::size_t> before, std::span<const StepTokens> whole,
+                             const LogitSink& sink) {
+  std::int64_t rows = 0;
+  for (const StepTokens& entry : entries) rows += static_cast<std::int64_t>(entry.tokens.size());
+  VT_RETURN_IF_ERROR(ForwardLayers(Context(), rows));
+  for (const StepTokens& entry : entries) {
+    if (!entry.tentative) cache->Publish(sequences.at(entry.sequence).kv);
+  }
+  return EmitLogits(entries, before, whole, sink);
+}
+
 Status Engine::Step(std::span<const StepTokens> entries, const LogitSink& sink) {
   std::int64_t rows = 0;
   VT_RETURN_IF_ERROR(impl_->CheckStep(entries, &rows));
-  if (rows == 0) return {};
-  VT_RETURN_IF_ERROR(impl_->FillRows(entries));
-  VT_RETURN_IF_ERROR(ForwardLayers(impl_->Context(), rows, *impl_->ops));
-  for (const StepTokens& entry : entries) {
-    if (!entry.tentative) impl_->cache->Publish(impl_->sequences.at(entry.sequence).kv);
+  // Windows hold no more pages than most steps need: a step that is cut unfavourably by their
+  // boundaries runs in parts.
+  std::vector<std::size_t> done(entries.size());
+  while (rows > 0) {
+    std::vector<StepTokens> part(entries.begin(), entries.end());
+    std::int64_t part_rows = 0;
+    VT_RETURN_IF_ERROR(impl_->TakePart(done, part, &part_rows));
+    VT_RETURN_IF_ERROR(impl_->RunStep(part, done, entries, sink));
+    for (std::size_t e = 0; e < entries.size(); ++e) done[e] += part[e].tokens.size();
+    rows -= part_rows;
   }
-  return impl_->EmitLogits(entries, sink);
+  return {};
 }
 
 }  // namespace vt

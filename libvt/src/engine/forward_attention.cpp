@@ -19,9 +19,9 @@ Status Pass::Rotate(int rope_index, float* x, std::int64_t heads, std::int64_t h
   if (rope_index < 0) return {};
   const auto i = static_cast<std::size_t>(rope_index);
   const RopeSpec& rope = spec_.ropes[i];
-  return ops_.Run(RopeArgs{
+  return ops_->Run(RopeArgs{
       .x = x,
-      .table = b_.rope_tables[i],
+      .table = b_->rope_tables[i],
       .rows = rows_,
       .heads = heads,
       .head_dim = head_dim,
@@ -45,11 +45,11 @@ Status Pass::ScaleQueries(const LayerSpec& layer, float* q) {
   const std::int64_t cols = layer.heads * layer.key_dim;
   const auto length = static_cast<double>(spec_.temperature_length);
   for (std::int64_t r = 0; r < rows_; ++r) {
-    const double position = ops_.dry() ? 0.0 : static_cast<double>(b_.positions[r]);
+    const double position = ops_->dry() ? 0.0 : static_cast<double>(b_->positions[r]);
     const double turns = std::floor((position + spec_.temperature_offset) / length);
     const auto scale = static_cast<float>(1.0 + spec_.temperature_scale * std::log(1.0 + turns));
-    if (scale == 1.0f && !ops_.dry()) continue;
-    VT_RETURN_IF_ERROR(ops_.Run(ScaleCapArgs{.x = q + r * cols, .count = cols, .scale = scale}));
+    if (scale == 1.0f && !ops_->dry()) continue;
+    VT_RETURN_IF_ERROR(ops_->Run(ScaleCapArgs{.x = q + r * cols, .count = cols, .scale = scale}));
   }
   return {};
 }
@@ -78,28 +78,28 @@ KvCells Pass::CellsOf(int index, Cells which) const {
 
 Status Pass::StoreCells(int index, const float* keys, std::int64_t key_cols, const float* values,
                         std::int64_t value_cols) {
-  ops_.At(index, "kv");
+  ops_->At(index, "kv");
   const auto store = [&](const float* x, std::int64_t cols, Cells which) {
-    return ops_.Run(KvStoreArgs{.x = x,
-                                .slots = b_.slots[GroupOf(index)],
-                                .rows = rows_,
-                                .cols = cols,
-                                .cells = CellsOf(index, which)});
+    return ops_->Run(KvStoreArgs{.x = x,
+                                 .slots = b_->slots[GroupOf(index)],
+                                 .rows = rows_,
+                                 .cols = cols,
+                                 .cells = CellsOf(index, which)});
   };
   VT_RETURN_IF_ERROR(store(keys, key_cols, Cells::kKeys));
   return value_cols > 0 ? store(values, value_cols, Cells::kValues) : Status();
 }
 
 Status Pass::Queries(int index, const LayerSpec& layer, Operand& input, float** q) {
-  ops_.At(index, "attn_q");
-  VT_RETURN_IF_ERROR(Matmul(input, layer.q, b_.q));
-  *q = b_.q;
+  ops_->At(index, "attn_q");
+  VT_RETURN_IF_ERROR(Matmul(input, layer.q, b_->q));
+  *q = b_->q;
   if (layer.gated_q) {
     const std::int64_t dim = layer.key_dim;
-    VT_RETURN_IF_ERROR(CopyColumns(b_.q, 2 * dim, b_.q_split, dim, rows_ * layer.heads, dim));
+    VT_RETURN_IF_ERROR(CopyColumns(b_->q, 2 * dim, b_->q_split, dim, rows_ * layer.heads, dim));
     VT_RETURN_IF_ERROR(
-        CopyColumns(b_.q + dim, 2 * dim, b_.attn_gate, dim, rows_ * layer.heads, dim));
-    *q = b_.q_split;
+        CopyColumns(b_->q + dim, 2 * dim, b_->attn_gate, dim, rows_ * layer.heads, dim));
+    *q = b_->q_split;
   }
   VT_RETURN_IF_ERROR(NormAndRotate(layer, layer.q_norm, *q, layer.heads));
   return ScaleQueries(layer, *q);
@@ -108,16 +108,16 @@ Status Pass::Queries(int index, const LayerSpec& layer, Operand& input, float** 
 Status Pass::KeysAndValues(int index, const LayerSpec& layer, Operand& input) {
   const std::int64_t keys = layer.kv_heads * layer.key_dim;
   const std::int64_t values = layer.kv_heads * layer.value_dim;
-  ops_.At(index, "attn_k");
-  VT_RETURN_IF_ERROR(Matmul(input, layer.k, b_.k));
-  if (!layer.v) VT_RETURN_IF_ERROR(CopyColumns(b_.k, keys, b_.v, values, rows_, values));
-  VT_RETURN_IF_ERROR(NormAndRotate(layer, layer.k_norm, b_.k, layer.kv_heads));
-  ops_.At(index, "attn_v");
-  if (layer.v) VT_RETURN_IF_ERROR(Matmul(input, layer.v, b_.v));
+  ops_->At(index, "attn_k");
+  VT_RETURN_IF_ERROR(Matmul(input, layer.k, b_->k));
+  if (!layer.v) VT_RETURN_IF_ERROR(CopyColumns(b_->k, keys, b_->v, values, rows_, values));
+  VT_RETURN_IF_ERROR(NormAndRotate(layer, layer.k_norm, b_->k, layer.kv_heads));
+  ops_->At(index, "attn_v");
+  if (layer.v) VT_RETURN_IF_ERROR(Matmul(input, layer.v, b_->v));
   if (layer.unit_v_norm) {
-    VT_RETURN_IF_ERROR(RmsNorm(nullptr, b_.v, b_.v, rows_ * layer.kv_heads, layer.value_dim));
+    VT_RETURN_IF_ERROR(RmsNorm(nullptr, b_->v, b_->v, rows_ * layer.kv_heads, layer.value_dim));
   }
-  return StoreCells(index, b_.k, keys, b_.v, values);
+  return StoreCells(index, b_->k, keys, b_->v, values);
 }
 
 Status Pass::Attention(int index, const LayerSpec& layer, Operand& input) {
@@ -126,41 +126,41 @@ Status Pass::Attention(int index, const LayerSpec& layer, Operand& input) {
   const int source = layer.kv_source < 0 ? index : layer.kv_source;
   if (source == index) VT_RETURN_IF_ERROR(KeysAndValues(index, layer, input));
   if (layer.attn_gate) {
-    ops_.At(index, "attn_gate");
-    VT_RETURN_IF_ERROR(Matmul(input, layer.attn_gate, b_.attn_gate));
+    ops_->At(index, "attn_gate");
+    VT_RETURN_IF_ERROR(Matmul(input, layer.attn_gate, b_->attn_gate));
   }
-  ops_.At(index, "attn");
-  VT_RETURN_IF_ERROR(ops_.Run(AttentionArgs{.q = q,
-                                            .k = CellsOf(source, Cells::kKeys),
-                                            .v = CellsOf(source, Cells::kValues),
-                                            .row = b_.attention_rows[GroupOf(source)],
-                                            .rows = rows_,
-                                            .heads = layer.heads,
-                                            .kv_heads = layer.kv_heads,
-                                            .key_dim = layer.key_dim,
-                                            .value_dim = layer.value_dim,
-                                            .page_cells = kPageCells,
-                                            .scale = layer.attention_scale,
-                                            .softcap = layer.attention_softcap,
-                                            .sinks = w_.Floats(layer.sinks),
-                                            .scratch = b_.scratch,
-                                            .scratch_floats = c_.plan.sizes.scratch_floats,
-                                            .out = b_.attention}));
+  ops_->At(index, "attn");
+  VT_RETURN_IF_ERROR(ops_->Run(AttentionArgs{.q = q,
+                                             .k = CellsOf(source, Cells::kKeys),
+                                             .v = CellsOf(source, Cells::kValues),
+                                             .row = b_->attention_rows[GroupOf(source)],
+                                             .rows = rows_,
+                                             .heads = layer.heads,
+                                             .kv_heads = layer.kv_heads,
+                                             .key_dim = layer.key_dim,
+                                             .value_dim = layer.value_dim,
+                                             .page_cells = kPageCells,
+                                             .scale = layer.attention_scale,
+                                             .softcap = layer.attention_softcap,
+                                             .sinks = w_->Floats(layer.sinks),
+                                             .scratch = b_->scratch,
+                                             .scratch_floats = Sizes().scratch_floats,
+                                             .out = b_->attention}));
   const std::int64_t cols = layer.heads * layer.value_dim;
   if (layer.value_scale != 1.0f) {
-    VT_RETURN_IF_ERROR(ops_.Run(
-        ScaleCapArgs{.x = b_.attention, .count = rows_ * cols, .scale = layer.value_scale}));
+    VT_RETURN_IF_ERROR(ops_->Run(
+        ScaleCapArgs{.x = b_->attention, .count = rows_ * cols, .scale = layer.value_scale}));
   }
   if (!layer.gated_q && !layer.attn_gate) return {};
   const std::int64_t gates = layer.gated_q ? cols : layer.attn_gate.weight.rows;
   const bool each_head =
       gates == layer.heads && gates != cols;  // a gate for all of a head's values
-  return ops_.Run(SigmoidMulArgs{.x = b_.attention,
-                                 .gate = b_.attn_gate,
-                                 .out = b_.attention,
-                                 .rows = each_head ? rows_ * layer.heads : rows_,
-                                 .cols = each_head ? layer.value_dim : cols,
-                                 .gate_cols = each_head ? 1 : cols});
+  return ops_->Run(SigmoidMulArgs{.x = b_->attention,
+                                  .gate = b_->attn_gate,
+                                  .out = b_->attention,
+                                  .rows = each_head ? rows_ * layer.heads : rows_,
+                                  .cols = each_head ? layer.value_dim : cols,
+                                  .gate_cols = each_head ? 1 : cols});
 }
 
 }  // namespace vt

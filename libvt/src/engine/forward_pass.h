@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/forward.h"
 #include "models/spec_weights.h"
@@ -11,27 +12,65 @@ namespace vt {
 
 class Pass {
  public:
-  Pass(const ForwardContext& context, std::int64_t rows, OpRunner& ops)
-      : c_(context),
-        spec_(context.spec),
-        w_(context.weights),
-        b_(context.buffers),
-        rows_(rows),
-        ops_(ops) {}
+  Pass(const ForwardContext& context, std::int64_t rows);
 
   Status Layers();
   Status Logits();
 
  private:
-  // A matmul's input. It is quantised at most once, when the first weight that wants it comes, into
-  // the one buffer there is: the next operand that is quantised ends it.
+  // A matmul's input on one side. It is quantised at most once, when the first weight that wants it
+  // comes, into the one buffer that the side has: the next operand that is quantised there ends it.
   struct Operand {
     const float* x = nullptr;
     std::int64_t cols = 0;
     std::int64_t rows = 0;
-    bool quantized = false;
+    std::uint64_t id = 0;  // no two operands have the same
   };
-  Operand Input(const float* x, std::int64_t cols) const { return {x, cols, rows_}; }
+  Operand Input(const float* x, std::int64_t cols) { return Input(x, cols, rows_); }
+  Operand Input(const float* x, std::int64_t cols, std::int64_t rows) {
+    return {x, cols, rows, ++operands_};
+  }
+
+  // forward_sides.cpp: from device to device.
+  const LayerPlacement& PlaceOf(int index) const {
+    return c_.plan.placement.layers[static_cast<std::size_t>(index)];
+  }
+  int SideOf(const WeightRef& ref) const {
+    return c_.plan.placement.tensors[static_cast<std::size_t>(ref.tensor)];
+  }
+  void Enter(int side);  // what follows runs there
+  // Takes the stream along.
+  Status EnterWithStream(int side);
+  // Copies `count` values of a step buffer of this side to the same buffer of another.
+  template <class T>
+  Status Carry(const T* values, std::int64_t count, int to) {
+    return CarryBytes(values, static_cast<std::uint64_t>(count) * sizeof(T), to);
+  }
+  Status CarryBytes(const void* value, std::uint64_t bytes, int to);
+  Status Copy(const void* from, int from_side, void* to, int to_side, std::uint64_t bytes);
+  // The same place in the buffers of another side.
+  template <class T>
+  T* Twin(T* value, int side) const {
+    return static_cast<T*>(const_cast<void*>(TwinOf(value, side)));
+  }
+  const void* TwinOf(const void* value, int side) const;
+  // Runs product(input there, output there) on another side, whose result comes back.
+  template <class Product>
+  Status Away(int side, const Operand& in, float* out, std::int64_t out_count, bool accumulate,
+              Product product) {
+    const int home = at_;
+    VT_RETURN_IF_ERROR(Carry(in.x, in.rows * in.cols, side));
+    if (accumulate) VT_RETURN_IF_ERROR(Carry(out, out_count, side));
+    Operand there = Input(Twin(in.x, side), in.cols, in.rows);
+    float* out_there = Twin(out, side);
+    Enter(side);
+    VT_RETURN_IF_ERROR(product(there, out_there));
+    VT_RETURN_IF_ERROR(Carry(out_there, out_count, home));
+    Enter(home);
+    return {};
+  }
+  // The positions that the layer's indexer, or an earlier one's, chose.
+  Status CarrySelection(const IndexerSpec& indexer);
 
   // forward.cpp: what all parts are made of.
   Status Embed();
@@ -44,6 +83,7 @@ class Pass {
                  std::int64_t cols);
   Status Quantize(Operand& in);
   Status Matmul(Operand& in, const LinearRef& w, float* out, bool accumulate = false);
+  Status EmbedRows(const WeightRef& table, const std::int32_t* ids, float scale, float* out);
   Status MatmulFp8(const Operand& in, const Weight& weight, float* out, bool accumulate);
   // The end of a branch: its last projection, its norm, its scale, added to the stream.
   Status AddBranch(int index, const char* place, Operand& in, const LinearRef& w,
@@ -75,6 +115,8 @@ class Pass {
   Status LatentQueries(int index, const LayerSpec& layer, Operand& input);
   Status Expanded(int index, const LayerSpec& layer);
   Status Absorbed(int index, const LayerSpec& layer);
+  Status HeadProduct(const WeightRef& w, std::int64_t heads, const float* x, std::int64_t x_stride,
+                     float* out, std::int64_t out_stride);
   Status SelectPositions(int index, const LayerSpec& layer, Operand& input);
 
   // forward_recurrent.cpp. Each leaves its result, before the output projection, in
@@ -100,6 +142,8 @@ class Pass {
   Status Experts(int index, const LayerSpec& layer, Operand& input);
   Status ExpertProduct(int index, const char* place, const MoeSpec& moe, const ExpertRef& w,
                        Operand& in, std::int64_t repeat, const std::int32_t* ids, float* out);
+  // The routed experts of a layer where they are placed, into moe of this side.
+  Status RoutedExperts(int index, const MoeSpec& moe, const Operand& input, const float* weights);
   Status SharedInner(int index, const MoeSpec& moe, Operand& input);
   Status SharedOuter(int index, const MoeSpec& moe);
 
@@ -107,12 +151,18 @@ class Pass {
   Status PerLayerEmbed();
   Status PerLayerBranch(int index, const LayerSpec& layer);
 
+  const StepSizes& Sizes() const { return c_.plan.devices[static_cast<std::size_t>(at_)].sizes; }
+
   const ForwardContext& c_;
   const ModelSpec& spec_;
-  const ModelWeights& w_;
-  StepBuffers& b_;
   std::int64_t rows_;
-  OpRunner& ops_;
+  std::uint64_t operands_ = 0;
+  std::vector<std::uint64_t> quantized_;  // by side: the operand in its buffer
+  int at_ = 0;                            // the side that runs what comes
+  int selection_ = -1;                    // the side where positions were chosen last
+  const ModelWeights* w_ = nullptr;       // of this side
+  StepBuffers* b_ = nullptr;
+  OpRunner* ops_ = nullptr;
 };
 
 }  // namespace vt

@@ -27,9 +27,31 @@ Chain Extend(const Chain& before, std::span<const TokenId> page) {
 
 }  // namespace
 
-Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
+Arena* KvCache::FindArena(std::vector<RowCells>& rows, std::size_t device, std::string_view row) {
+  for (RowCells& cells : rows) {
+    if (cells.device == device && cells.row == row) return &cells.arena;
+  }
+  return nullptr;
+}
+
+std::uint64_t KvCache::allocated_bytes(std::size_t device, std::string_view row) const {
+  for (const RowCells& cells : rows_) {
+    if (cells.device == device && cells.row == row) return cells.arena.taken();
+  }
+  return 0;
+}
+
+Result<KvCache> KvCache::Create(const EnginePlan& plan,
+                                const std::vector<DeviceMemory*>& memories) {
   KvCache cache;
-  VT_ASSIGN_OR_RETURN(cache.arena_, RowArena(plan, "kv", memory));
+  for (std::size_t d = 0; d < memories.size(); ++d) {
+    if (!memories[d]) continue;
+    for (const char* row : kKvRows) {
+      VT_ASSIGN_OR_RETURN(Arena arena,
+                          RowArena(plan, plan.devices[d].device.id, row, *memories[d]));
+      cache.rows_.push_back({d, row, std::move(arena)});
+    }
+  }
   for (const KvGroup& planned : plan.groups) {
     Group group;
     group.window = planned.window;
@@ -40,21 +62,28 @@ Result<KvCache> KvCache::Create(const EnginePlan& plan, DeviceMemory& memory) {
     }
     cache.groups_.push_back(std::move(group));
   }
-  for (const KvLayerBytes& layer : plan.kv) {
+  for (std::size_t i = 0; i < plan.kv.size(); ++i) {
+    const KvLayerBytes& layer = plan.kv[i];
     LayerCells& cells = cache.layers_.emplace_back();
     if (layer.group < 0) continue;
+    const auto device = static_cast<std::size_t>(plan.MixerOf(static_cast<int>(i)));
     const std::int64_t count =
         plan.groups[static_cast<std::size_t>(layer.group)].pages * kPageCells;
-    const auto take = [&](std::uint64_t cell_bytes) {
+    const auto take = [&](const char* row, std::uint64_t cell_bytes) {
       KvCells out;
       out.type = plan.options.kv_type;
       out.cell_bytes = static_cast<std::int64_t>(cell_bytes);
-      out.data = cache.arena_.Take(static_cast<std::uint64_t>(count) * cell_bytes);
+      if (Arena* arena = FindArena(cache.rows_, device, row)) {
+        out.data = arena->Take(static_cast<std::uint64_t>(count) * cell_bytes);
+      }
       return out;
     };
-    cells = {take(layer.key_cell), take(layer.value_cell), take(layer.index_cell)};
+    cells = {take(layer.row, layer.key_cell), take(layer.row, layer.value_cell),
+             take(kKvIndexer, layer.index_cell)};
   }
-  VT_RETURN_IF_ERROR(CheckUsedUp(cache.arena_, "kv"));
+  for (const RowCells& cells : cache.rows_) {
+    VT_RETURN_IF_ERROR(CheckUsedUp(cells.arena, cells.row.data()));
+  }
   return cache;
 }
 
@@ -83,8 +112,8 @@ void KvCache::Release(Group& group, std::int32_t page) {
 
 Result<std::int32_t> KvCache::TakePage(Group& group) {
   if (group.idle.empty()) {
-    return NoMemoryError("memory row \"kv\": all " + std::to_string(group.pages.size()) +
-                         " pages of " + std::to_string(kPageCells) + " positions are in use");
+    return NoMemoryError("KV cache: all " + std::to_string(group.pages.size()) + " pages of " +
+                         std::to_string(kPageCells) + " positions are in use");
   }
   const std::int32_t page = group.idle.front();
   Page& p = group.pages[static_cast<std::size_t>(page)];
@@ -148,9 +177,33 @@ void KvCache::Close(Sequence& sequence) {
   }
 }
 
+std::size_t KvCache::Room(const Sequence& sequence, std::size_t wanted) const {
+  std::size_t room = wanted;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    const std::size_t most =
+        (sequence.pages[g].size() + group.idle.size()) * static_cast<std::size_t>(kPageCells);
+    room = std::min(room, most - std::min(most, sequence.tokens.size()));
+  }
+  return room;
+}
+
 Status KvCache::Append(Sequence& sequence, std::span<const TokenId> tokens) {
-  const auto kept = static_cast<std::int64_t>(sequence.kept);
   const auto end = static_cast<std::int64_t>(sequence.tokens.size() + tokens.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    std::vector<std::int32_t>& pages = sequence.pages[g];
+    while (static_cast<std::int64_t>(pages.size()) * kPageCells < end) {
+      VT_ASSIGN_OR_RETURN(const std::int32_t page, TakePage(group));
+      pages.push_back(page);
+    }
+  }
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  return {};
+}
+
+void KvCache::LetGo(Sequence& sequence) {
+  const auto kept = static_cast<std::int64_t>(sequence.kept);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     std::vector<std::int32_t>& pages = sequence.pages[g];
@@ -160,13 +213,7 @@ Status KvCache::Append(Sequence& sequence, std::span<const TokenId> tokens) {
       Release(group, pages[i]);
       pages[i] = -1;
     }
-    while (static_cast<std::int64_t>(pages.size()) * kPageCells < end) {
-      VT_ASSIGN_OR_RETURN(const std::int32_t page, TakePage(group));
-      pages.push_back(page);
-    }
   }
-  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
-  return {};
 }
 
 Status KvCache::Truncate(Sequence& sequence, std::size_t length) {
@@ -185,6 +232,7 @@ Status KvCache::Truncate(Sequence& sequence, std::size_t length) {
       pages.pop_back();
     }
   }
+  LetGo(sequence);
   return {};
 }
 
@@ -204,6 +252,7 @@ void KvCache::Publish(Sequence& sequence) {
       groups_[g].pages[static_cast<std::size_t>(page)].high = chain.high;
     }
   }
+  LetGo(sequence);
 }
 
 }  // namespace vt

@@ -9,6 +9,7 @@
 #include <list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -30,8 +31,9 @@ constexpr std::int64_t FirstSeen(std::int64_t window, bool chunked, std::int64_t
 
 class KvCache {
  public:
-  // Takes exactly the plan's "kv" bytes of `memory`, which must outlive the cache.
-  static Result<KvCache> Create(const EnginePlan& plan, DeviceMemory& memory);
+  // Takes exactly the bytes of the plan's rows of cells from each device's memory (null: an unused
+  // device's), which must outlive the cache.
+  static Result<KvCache> Create(const EnginePlan& plan, const std::vector<DeviceMemory*>& memories);
 
   struct Sequence {
     std::vector<TokenId> tokens;                   // appended so far
@@ -46,16 +48,19 @@ class KvCache {
   Sequence Open(std::span<const TokenId> prompt, bool reuse);
   void Close(Sequence& sequence);
 
-  // Gives pages to the positions of `tokens` that follow the sequence, appends the tokens, and lets
-  // go of pages that no window reaches any more, from wherever Truncate may go back to. kNoMemory
-  // when all pages are in use.
+  // How many of `wanted` tokens there are pages for.
+  std::size_t Room(const Sequence& sequence, std::size_t wanted) const;
+
+  // Gives pages to the positions of `tokens` that follow the sequence, and appends the tokens.
+  // kNoMemory when all pages are in use.
   Status Append(Sequence& sequence, std::span<const TokenId> tokens);
 
   // Takes back the tokens after the first `length`, all of which were appended since Publish or
-  // Truncate came last; those before them are kept from now on.
+  // Truncate came last; those before them are kept from now on. Lets go of pages as Publish does.
   Status Truncate(Sequence& sequence, std::size_t length);
 
-  // The step that filled the last appended tokens is done: full pages may now be reused by others.
+  // The step that filled the last appended tokens is done: full pages may now be reused by others,
+  // and pages that no window reaches any more are let go.
   void Publish(Sequence& sequence);
 
   // Of a layer that has cells of its own.
@@ -67,7 +72,7 @@ class KvCache {
   std::int64_t FirstVisible(std::size_t group, std::int64_t position) const {
     return FirstVisible(groups_[group], position);
   }
-  std::uint64_t allocated_bytes() const { return arena_.taken(); }
+  std::uint64_t allocated_bytes(std::size_t device, std::string_view row) const;
 
  private:
   struct Page {
@@ -91,10 +96,18 @@ class KvCache {
   Result<std::int32_t> TakePage(Group& group);
   void Release(Group& group, std::int32_t page);
   void Acquire(Group& group, std::int32_t page);
+  void LetGo(Sequence& sequence);
   static std::int64_t FirstVisible(const Group& group, std::int64_t position);
   static std::int32_t FindPage(const Group& group, std::uint64_t low, std::uint64_t high);
 
-  Arena arena_;
+  struct RowCells {
+    std::size_t device = 0;
+    std::string_view row;
+    Arena arena;
+  };
+  static Arena* FindArena(std::vector<RowCells>& rows, std::size_t device, std::string_view row);
+
+  std::vector<RowCells> rows_;
   std::vector<LayerCells> layers_;
   std::vector<Group> groups_;
 };

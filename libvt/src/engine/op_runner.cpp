@@ -7,7 +7,9 @@
 
 namespace vt {
 
-std::string OpRunner::Place() const { return PlaceOf({layer_, place_, {}}); }
+std::string OpRunner::Place() const {
+  return PlaceOf({.layer = layer_, .place = place_, .call = {}});
+}
 
 Status OpRunner::Interrupted() const { return {Code::kInterrupted, "interrupted"}; }
 
@@ -75,7 +77,7 @@ Status OpRunner::Execute(const Kernel<Args>& kernel, const Args& args) {
 template <class Args>
 Status OpRunner::Run(const Args& args) {
   if (record_) {
-    record_->push_back({layer_, place_, args});
+    record_->push_back({layer_, place_, args, dry_device_, dry_tokens_});
     return {};
   }
   if (cancel_ && cancel_->load(std::memory_order_relaxed)) return Interrupted();

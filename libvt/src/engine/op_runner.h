@@ -35,7 +35,8 @@ class OpRunner {
   explicit OpRunner(Setup setup) : setup_(std::move(setup)), kind_(setup_->device.kind) {}
 
   // Runs nothing: every op is written down, so that the forward pass itself tells what it needs.
-  OpRunner(DeviceKind kind, std::vector<NeededOp>* record) : kind_(kind), record_(record) {}
+  OpRunner(DeviceKind kind, int device, std::int64_t tokens, std::vector<NeededOp>* record)
+      : kind_(kind), dry_device_(device), dry_tokens_(tokens), record_(record) {}
 
   // Where the ops that follow stand in the model, for messages: layer -1 is outside the layers.
   void At(int layer, const char* place) {
@@ -43,6 +44,8 @@ class OpRunner {
     place_ = place;
   }
   void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
+  int layer() const { return layer_; }
+  const char* place() const { return place_; }
   bool dry() const { return record_ != nullptr; }
   DeviceKind device_kind() const { return kind_; }
 
@@ -82,6 +85,8 @@ class OpRunner {
 
   std::optional<Setup> setup_;
   DeviceKind kind_;
+  int dry_device_ = 0;
+  std::int64_t dry_tokens_ = 0;
   std::vector<NeededOp>* record_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
   int layer_ = -1;

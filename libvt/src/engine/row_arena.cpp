@@ -1,11 +1,10 @@
 #include "engine/row_arena.h"
 
-#include <string>
-
 namespace vt {
 
-Result<Arena> RowArena(const EnginePlan& plan, const char* row, DeviceMemory& memory) {
-  Result<Arena> arena = MakeArena(memory, plan.RowBytes(row));
+Result<Arena> RowArena(const EnginePlan& plan, const std::string& device, const char* row,
+                       DeviceMemory& memory) {
+  Result<Arena> arena = MakeArena(memory, plan.RowBytes(device, row));
   if (!arena.ok()) return arena.status().Annotate("memory row \"" + std::string(row) + "\"");
   return arena;
 }

@@ -44,7 +44,7 @@ Status CheckFitsBeside(const EnginePlan& plan, DeviceInfo device, std::span<cons
   if (!usable.bytes) return {};
   std::uint64_t taken = 0;
   for (const MemoryRow& row : rows) {
-    if (row.row != "weights_mapped" && row.device == device.id) taken += row.allocated_bytes;
+    if (row.how != "mapped" && row.device == device.id) taken += row.allocated_bytes;
   }
   device.memory_available = {*usable.bytes - std::min(*usable.bytes, taken),
                              usable.source + " less the model's own"};
@@ -125,7 +125,9 @@ Result<std::unique_ptr<ModelDraft>> ModelDraft::Load(const GgufFile& file, const
   EngineOptions options = target.options();
   options.logit_rows = 0;  // a row for each sequence
   options.on_op = nullptr;
-  const Result<EnginePlan> plan = MakePlan(file, spec, options, target.device());
+  options.device = target.device().id;  // whole, where the target's output is
+  options.placement.reset();
+  const Result<EnginePlan> plan = MakePlan(file, spec, options, {target.device()});
   VT_RETURN_IF_ERROR(plan.status().Annotate(kSubject));
   VT_RETURN_IF_ERROR(CheckFitsBeside(*plan, target.device(), target.Memory()).Annotate(kSubject));
   Result<std::unique_ptr<Engine>> engine = Engine::Load(file, spec, options, control);

@@ -13,9 +13,10 @@ namespace vt {
 
 class StateCache {
  public:
-  // Takes exactly the plan's "state" bytes of `memory`, which must outlive the cache; a plan
-  // without states gives a cache without layers.
-  static Result<StateCache> Create(const EnginePlan& plan, DeviceMemory& memory);
+  // Takes exactly the plan's "kv.state" bytes of each device's memory (null: an unused device's),
+  // which must outlive the cache; a plan without states gives a cache without layers.
+  static Result<StateCache> Create(const EnginePlan& plan,
+                                   const std::vector<DeviceMemory*>& memories);
 
   // A free slot. What it holds is of no meaning: a sequence's first row is marked as fresh.
   Result<std::int32_t> Open();
@@ -24,14 +25,16 @@ class StateCache {
   float* Conv(int layer) const;   // [slots, StateLayer::conv_floats]
   float* State(int layer) const;  // [slots, StateLayer::state_floats]
   bool empty() const { return layers_.empty(); }
-  std::uint64_t allocated_bytes() const { return arena_.taken(); }
+  std::uint64_t allocated_bytes(std::size_t device) const {
+    return device < arenas_.size() ? arenas_[device].taken() : 0;
+  }
 
  private:
   struct Layer {
     float* conv = nullptr;
     float* state = nullptr;
   };
-  Arena arena_;
+  std::vector<Arena> arenas_;  // by device
   std::vector<Layer> layers_;
   std::vector<std::int32_t> free_;  // last first
 };

@@ -1,4 +1,4 @@
-// The buffers of one step, carved from the plan's activation, logit and scratch rows.
+// The buffers of one step, of one device: carved from its activation, logit and scratch rows.
 #pragma once
 
 #include <vector>
@@ -29,10 +29,16 @@ struct StepBuffers {
   float* logits = nullptr;            // [logit_rows, vocab]
   float* scratch = nullptr;           // [threads, scratch_floats]
 
-  // kInternal when the carving does not use up the plan to the byte.
+  // Of one device of the plan. kInternal when the carving does not use up the plan to the byte.
   // `memory` must outlive the buffers.
-  static Result<StepBuffers> Create(const EnginePlan& plan, const ModelSpec& spec,
-                                    DeviceMemory& memory);
+  static Result<StepBuffers> Create(const EnginePlan& plan, const DevicePlan& device,
+                                    const ModelSpec& spec, DeviceMemory& memory);
+
+  // The place that corresponds to `value`, which lies in a buffer of `other`; null where there is
+  // none here.
+  void* Find(const StepBuffers& other, const void* value) const;
+
+  StepSizes sizes;
 };
 
 }  // namespace vt

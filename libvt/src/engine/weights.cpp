@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/quants/dequantize.h"
+#include "cpu/quants/quantize.h"
 #include "engine/row_arena.h"
 
 namespace vt {
@@ -10,84 +11,126 @@ namespace {
 
 std::size_t Index(int tensor) { return static_cast<std::size_t>(tensor); }
 
+bool Cancelled(const std::atomic<bool>* cancel) {
+  return cancel && cancel->load(std::memory_order_relaxed);
+}
+
+Status Interrupted() { return {Code::kInterrupted, "interrupted"}; }
+
+Status TooSmall(const char* row) {
+  return InternalError(std::string("memory row \"") + row + "\": the plan is too small");
+}
+
+// A tensor's bytes in one piece: in the mapping, or copied to `room`.
+const std::byte* Whole(const GgufFile& file, const GgufTensor& tensor,
+                       std::vector<std::byte>& room) {
+  if (const std::byte* data = file.Data(tensor)) return data;
+  room.resize(tensor.bytes);
+  file.CopyTo(tensor, room.data());
+  return room.data();
+}
+
 std::vector<float> Decode(const GgufFile& file, int tensor) {
   const GgufTensor& t = file.tensors()[Index(tensor)];
   std::vector<float> values(t.cols() * t.rows());
-  std::vector<std::byte> bytes;
-  const std::byte* data = file.Data(t);
-  if (!data) {
-    bytes.resize(t.bytes);
-    file.CopyTo(t, bytes.data());
-    data = bytes.data();
-  }
-  DequantizeRow(t.type, data, values.data(), static_cast<std::int64_t>(values.size()));
+  std::vector<std::byte> room;
+  DequantizeRow(t.type, Whole(file, t, room), values.data(),
+                static_cast<std::int64_t>(values.size()));
   return values;
+}
+
+// A matrix row by row as bf16, so that no second copy of all of it is ever held.
+Status ExpandMatrix(const GgufFile& file, const GgufTensor& tensor, DeviceMemory& memory,
+                    std::byte* copy) {
+  std::vector<std::byte> room;
+  const std::byte* data = Whole(file, tensor, room);
+  const auto cols = static_cast<std::int64_t>(tensor.cols());
+  const std::uint64_t row_bytes = RowBytes(tensor.type, tensor.cols());
+  const std::uint64_t out_bytes = RowBytes(DType::kBF16, tensor.cols());
+  std::vector<float> values(tensor.cols());
+  std::vector<std::byte> narrow(out_bytes);
+  for (std::uint64_t row = 0; row < tensor.rows(); ++row) {
+    DequantizeRow(tensor.type, data + row * row_bytes, values.data(), cols);
+    VT_RETURN_IF_ERROR(QuantizeRow(DType::kBF16, values.data(), narrow.data(), cols)
+                           .Annotate("tensor \"" + std::string(tensor.name) + "\""));
+    VT_RETURN_IF_ERROR(memory.Upload(copy + row * out_bytes, narrow.data(), out_bytes));
+  }
+  return {};
 }
 
 }  // namespace
 
-ModelWeights::ModelWeights(const GgufFile& file, bool read) {
+ModelWeights::ModelWeights(const GgufFile& file, const DevicePlan& device) {
   for (const GgufTensor& tensor : file.tensors()) {
-    Tensor& t = tensors_.emplace_back();
-    t.type = tensor.type;
-    t.row_bytes = RowBytes(tensor.type, tensor.cols());
-    if (read) t.data = file.Data(tensor);
+    tensors_.push_back({.type = tensor.type, .row_bytes = RowBytes(tensor.type, tensor.cols())});
   }
-}
-
-Status ModelWeights::Upload(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
-                            const std::atomic<bool>* cancel) {
-  VT_ASSIGN_OR_RETURN(uploaded_, RowArena(plan, "weights", memory));
-  for (const UploadedTensor& planned : plan.uploaded) {
-    if (cancel && cancel->load(std::memory_order_relaxed)) {
-      return {Code::kInterrupted, "interrupted"};
-    }
+  for (const ExpandedTensor& planned : device.expanded) {
+    if (planned.type == DType::kF32) continue;
     const GgufTensor& tensor = file.tensors()[Index(planned.tensor)];
-    Tensor& t = tensors_[Index(planned.tensor)];
-    void* copy = uploaded_.Take(tensor.bytes);
-    if (!copy) return InternalError("memory row \"weights\": the plan is too small");
-    std::vector<std::byte> whole;
-    if (!t.data) {
-      whole.resize(tensor.bytes);
-      file.CopyTo(tensor, whole.data());
-      t.data = whole.data();
-    }
-    VT_RETURN_IF_ERROR(memory.Upload(copy, t.data, tensor.bytes));
-    t.data = static_cast<const std::byte*>(copy);
+    tensors_[Index(planned.tensor)].type = planned.type;
+    tensors_[Index(planned.tensor)].row_bytes = RowBytes(planned.type, tensor.cols());
   }
-  return CheckUsedUp(uploaded_, "weights");
 }
 
-Status ModelWeights::Gather(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
+void ModelWeights::Map(const GgufFile& file, const DevicePlan& device) {
+  for (const KeptTensor& planned : device.mapped) {
+    tensors_[Index(planned.tensor)].data = file.Data(file.tensors()[Index(planned.tensor)]);
+    mapped_bytes_ += planned.bytes;
+  }
+}
+
+Status ModelWeights::Upload(const GgufFile& file, const DevicePlan& device, DeviceMemory& memory,
                             const std::atomic<bool>* cancel) {
-  if (plan.gathered.empty()) return {};
-  VT_ASSIGN_OR_RETURN(gathered_, RowArena(plan, "weights_gathered", memory));
-  for (const UploadedTensor& planned : plan.gathered) {
-    if (cancel && cancel->load(std::memory_order_relaxed)) {
-      return {Code::kInterrupted, "interrupted"};
-    }
+  std::vector<std::byte> room;
+  for (const KeptTensor& planned : device.uploaded) {
+    if (Cancelled(cancel)) return Interrupted();
+    const GgufTensor& tensor = file.tensors()[Index(planned.tensor)];
+    void* copy = uploaded_.Take(tensor.bytes);
+    if (!copy) return TooSmall("weights.kept");
+    VT_RETURN_IF_ERROR(memory.Upload(copy, Whole(file, tensor, room), tensor.bytes));
+    file.Release(tensor);
+    tensors_[Index(planned.tensor)].data = static_cast<const std::byte*>(copy);
+  }
+  return CheckUsedUp(uploaded_, "weights.kept");
+}
+
+Status ModelWeights::Gather(const GgufFile& file, const DevicePlan& device,
+                            const std::atomic<bool>* cancel) {
+  for (const KeptTensor& planned : device.gathered) {
+    if (Cancelled(cancel)) return Interrupted();
     const GgufTensor& tensor = file.tensors()[Index(planned.tensor)];
     auto* copy = static_cast<std::byte*>(gathered_.Take(tensor.bytes));
-    if (!copy) return InternalError("memory row \"weights_gathered\": the plan is too small");
+    if (!copy) return TooSmall("weights.gathered");
     file.CopyTo(tensor, copy);
     tensors_[Index(planned.tensor)].data = copy;
   }
-  return CheckUsedUp(gathered_, "weights_gathered");
+  return CheckUsedUp(gathered_, "weights.gathered");
 }
 
-Status ModelWeights::Expand(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory) {
-  VT_ASSIGN_OR_RETURN(expanded_, RowArena(plan, "weights_expanded", memory));
-  for (const ExpandedTensor& planned : plan.expanded) {
-    const std::vector<float> values = Decode(file, planned.tensor);
-    auto* copy = expanded_.TakeArray<float>(static_cast<std::int64_t>(values.size()));
-    if (!copy) return InternalError("memory row \"weights_expanded\": the plan is too small");
-    VT_RETURN_IF_ERROR(memory.Upload(copy, values.data(), values.size() * sizeof(float)));
-    tensors_[Index(planned.tensor)].floats = copy;
+Status ModelWeights::Expand(const GgufFile& file, const DevicePlan& device, DeviceMemory& memory,
+                            const std::atomic<bool>* cancel) {
+  for (const ExpandedTensor& planned : device.expanded) {
+    if (Cancelled(cancel)) return Interrupted();
+    const GgufTensor& tensor = file.tensors()[Index(planned.tensor)];
+    Tensor& t = tensors_[Index(planned.tensor)];
+    const auto values = static_cast<std::int64_t>(tensor.cols() * tensor.rows());
+    const std::uint64_t bytes = RowBytes(planned.type, static_cast<std::uint64_t>(values));
+    auto* copy = static_cast<std::byte*>(expanded_.Take(bytes));
+    if (!copy) return TooSmall("weights.expanded");
+    if (planned.type != DType::kF32) {
+      VT_RETURN_IF_ERROR(ExpandMatrix(file, tensor, memory, copy));
+      t.data = copy;
+    } else {
+      const std::vector<float> decoded = Decode(file, planned.tensor);
+      VT_RETURN_IF_ERROR(memory.Upload(copy, decoded.data(), bytes));
+      t.floats = reinterpret_cast<const float*>(copy);
+    }
+    if (!device.host()) file.Release(tensor);
   }
   for (Tensor& t : tensors_) {
-    if (t.type == DType::kF32) t.floats = reinterpret_cast<const float*>(t.data);
+    if (t.type == DType::kF32 && t.data) t.floats = reinterpret_cast<const float*>(t.data);
   }
-  return CheckUsedUp(expanded_, "weights_expanded");
+  return CheckUsedUp(expanded_, "weights.expanded");
 }
 
 Weight ModelWeights::Matrix(const WeightRef& ref) const {
@@ -114,8 +157,9 @@ NormWeights ModelWeights::Norm(const LinearRef& ref) const {
   return {Floats(ref.weight), Floats(ref.bias), std::max<std::int64_t>(1, ref.weight.rows)};
 }
 
-ModelWeights ModelWeights::ShapesOnly(const GgufFile& file, const ModelSpec& spec) {
-  ModelWeights weights(file, false);
+ModelWeights ModelWeights::ShapesOnly(const GgufFile& file, const ModelSpec& spec,
+                                      const DevicePlan& device) {
+  ModelWeights weights(file, device);
   for (const RopeSpec& rope : spec.ropes) {
     weights.ropes_.push_back({std::vector<double>(static_cast<std::size_t>(rope.dims / 2)), 1.0});
   }
@@ -123,12 +167,19 @@ ModelWeights ModelWeights::ShapesOnly(const GgufFile& file, const ModelSpec& spe
 }
 
 Result<ModelWeights> ModelWeights::Load(const GgufFile& file, const ModelSpec& spec,
-                                        const EnginePlan& plan, DeviceMemory& memory,
-                                        const std::atomic<bool>* cancel) {
-  ModelWeights weights(file, true);
-  VT_RETURN_IF_ERROR(weights.Upload(file, plan, memory, cancel));
-  VT_RETURN_IF_ERROR(weights.Gather(file, plan, memory, cancel));
-  VT_RETURN_IF_ERROR(weights.Expand(file, plan, memory));
+                                        const EnginePlan& plan, const DevicePlan& device,
+                                        DeviceMemory& memory, const std::atomic<bool>* cancel) {
+  const std::string& id = device.device.id;
+  ModelWeights weights(file, device);
+  weights.Map(file, device);
+  if (!device.host()) {
+    VT_ASSIGN_OR_RETURN(weights.uploaded_, RowArena(plan, id, "weights.kept", memory));
+    VT_RETURN_IF_ERROR(weights.Upload(file, device, memory, cancel));
+  }
+  VT_ASSIGN_OR_RETURN(weights.gathered_, RowArena(plan, id, "weights.gathered", memory));
+  VT_RETURN_IF_ERROR(weights.Gather(file, device, cancel));
+  VT_ASSIGN_OR_RETURN(weights.expanded_, RowArena(plan, id, "weights.expanded", memory));
+  VT_RETURN_IF_ERROR(weights.Expand(file, device, memory, cancel));
   for (const RopeSpec& rope : spec.ropes) {
     const WeightRef& factors = RopeFactors(rope, plan.options.context);
     std::vector<float> values;

@@ -23,14 +23,15 @@ struct NormWeights {
 
 class ModelWeights {
  public:
-  // Places weights as the plan says, in `memory`, which must outlive them, as must `file`. Reads
-  // the tensors it expands or uploads, and the rope factors. kInterrupted when `cancel` is set
-  // meanwhile.
+  // Places the weights of one device as the plan says, in `memory`, which must outlive them, as
+  // must `file`. Reads the tensors it expands, gathers or uploads, and the rope factors.
+  // kInterrupted when `cancel` is set meanwhile.
   static Result<ModelWeights> Load(const GgufFile& file, const ModelSpec& spec,
-                                   const EnginePlan& plan, DeviceMemory& memory,
-                                   const std::atomic<bool>* cancel);
+                                   const EnginePlan& plan, const DevicePlan& device,
+                                   DeviceMemory& memory, const std::atomic<bool>* cancel);
   // The same shapes and types over no memory, for the guard.
-  static ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec);
+  static ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec,
+                                 const DevicePlan& device);
 
   Weight Matrix(const WeightRef& ref) const;
   // The ref's values as f32; null where there is no ref, or no memory.
@@ -39,27 +40,30 @@ class ModelWeights {
 
   // Per ModelSpec::ropes.
   const RopeFrequencies& rope(std::size_t index) const { return ropes_[index]; }
+  std::uint64_t mapped_bytes() const { return mapped_bytes_; }
   std::uint64_t uploaded_bytes() const { return uploaded_.taken(); }
   std::uint64_t gathered_bytes() const { return gathered_.taken(); }
   std::uint64_t expanded_bytes() const { return expanded_.taken(); }
 
  private:
   struct Tensor {
-    DType type = DType::kF32;
+    DType type = DType::kF32;  // of `data`
     std::uint64_t row_bytes = 0;
     const std::byte* data = nullptr;
     const float* floats = nullptr;  // where it is read as f32
   };
 
-  explicit ModelWeights(const GgufFile& file, bool read);
-  Status Upload(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
+  ModelWeights(const GgufFile& file, const DevicePlan& device);
+  void Map(const GgufFile& file, const DevicePlan& device);
+  Status Upload(const GgufFile& file, const DevicePlan& device, DeviceMemory& memory,
                 const std::atomic<bool>* cancel);
-  Status Gather(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory,
+  Status Gather(const GgufFile& file, const DevicePlan& device, const std::atomic<bool>* cancel);
+  Status Expand(const GgufFile& file, const DevicePlan& device, DeviceMemory& memory,
                 const std::atomic<bool>* cancel);
-  Status Expand(const GgufFile& file, const EnginePlan& plan, DeviceMemory& memory);
 
   std::vector<Tensor> tensors_;  // as in the file
   std::vector<RopeFrequencies> ropes_;
+  std::uint64_t mapped_bytes_ = 0;
   Arena uploaded_;
   Arena gathered_;
   Arena expanded_;

@@ -127,6 +127,18 @@ void GgufFile::CopyRange(const GgufTensor& tensor, std::uint64_t begin, std::uin
   }
 }
 
+void GgufFile::Release(const GgufTensor& tensor) const {
+  const GgufTensorPart whole{tensor.shard, tensor.offset, tensor.bytes};
+  const std::span<const GgufTensorPart> parts =
+      tensor.parts.empty() ? std::span(&whole, 1) : tensor.parts;
+  for (const GgufTensorPart& part : parts) {
+    for (const MappedFile& file : impl_->files) {
+      if (file.data() != impl_->shards[part.shard].base) continue;
+      file.Release(part.offset, part.offset + part.bytes);
+    }
+  }
+}
+
 const std::vector<std::pair<std::string_view, GgufValue>>& GgufFile::metadata() const {
   return impl_->first.metadata;
 }

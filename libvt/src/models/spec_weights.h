@@ -1,7 +1,10 @@
 // Every weight of a decoder with its place: what the planner, the loader and reports go by.
 #pragma once
 
+#include <string_view>
+
 #include "vt/model_spec.h"
+#include "vt/placement.h"
 
 namespace vt {
 
@@ -9,8 +12,18 @@ namespace vt {
 // values.
 enum class WeightUse { kMatrix, kBias, kFloats };
 
+// The part of the forward pass that the ops of a place belong to.
+inline ModelPart PartOf(int layer, std::string_view place) {
+  if (layer < 0) return place.starts_with("output") ? ModelPart::kOutput : ModelPart::kInput;
+  if (place.ends_with("_exps")) return ModelPart::kExperts;
+  const bool ffn =
+      place.starts_with("ffn_") || place.starts_with("inp_") || place == "layer_output_scale";
+  return ffn ? ModelPart::kFfn : ModelPart::kMixer;
+}
+
 // Calls visit(layer, place, use, WeightRef) for every weight that is there, in the order of the
-// forward pass; layer -1 is outside the layers. `place` is where the ops that read it stand.
+// forward pass; layer -1 is outside the layers. `place` is where the ops that read it stand. A bias
+// comes right after its matrix.
 template <class Visit>
 void VisitWeights(const ModelSpec& spec, Visit visit) {
   int layer = -1;

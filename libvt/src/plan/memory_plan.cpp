@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "models/spec_weights.h"
 #include "ops/args.h"
+#include "plan/placement.h"
+#include "plan/step_measure.h"
 
 namespace vt {
 namespace {
@@ -39,9 +41,9 @@ Status CheckRange(const char* option, std::int64_t value, std::int64_t min, std:
                       std::to_string(max) + ")");
 }
 
-Status FillOptions(const ModelSpec& spec, const DeviceInfo& device, EngineOptions& options) {
+Status FillOptions(const ModelSpec& spec, int cores, EngineOptions& options) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (options.threads == 0) options.threads = device.cores;
+  if (options.threads == 0) options.threads = cores;
   if (options.logit_rows == 0) options.logit_rows = options.sequences;
   VT_RETURN_IF_ERROR(
       CheckRange("context", static_cast<std::int64_t>(options.context), 1, kMost - 1));
@@ -64,9 +66,11 @@ Status FillOptions(const ModelSpec& spec, const DeviceInfo& device, EngineOption
 std::int64_t PagesOf(const LayerSpec& layer, const EngineOptions& options, std::int64_t all_pages) {
   const std::int64_t pages = all_pages * options.sequences;
   if (layer.window == 0) return pages;
-  // Per sequence: the window, a page cut at each end; and the step's new tokens between them all.
-  const std::int64_t windowed =
-      options.sequences * (CeilDiv(layer.window, kPageCells) + 2) + options.ubatch / kPageCells;
+  // Per sequence: the window, however it is cut into pages, and what may be taken back; and the
+  // step's new tokens between them all. A step that would need a page more is run in two.
+  const std::int64_t windowed = options.sequences * (CeilDiv(layer.window, kPageCells) + 1 +
+                                                     CeilDiv(options.tentative, kPageCells)) +
+                                std::max<std::int64_t>(1, options.ubatch / kPageCells - 1);
   return std::min(pages, windowed);
 }
 
@@ -106,6 +110,9 @@ Status PlanKv(const ModelSpec& spec, EnginePlan& plan) {
       bytes.value_cell = cell(values.kv_heads * values.value_head);
       bytes.index_cell = cell(values.index);
       bytes.group = static_cast<int>(group - plan.groups.begin());
+      bytes.row = layer.mixer == MixerKind::kLatent && !layer.latent.kv_b ? kKvLatent
+                  : layer.window > 0                                      ? kKvWindow
+                                                                          : kKvFull;
     }
     plan.kv.push_back(bytes);
   }
@@ -123,232 +130,117 @@ void PlanStates(const ModelSpec& spec, EnginePlan& plan) {
   }
 }
 
-class StepMeasure {
- public:
-  explicit StepMeasure(const EnginePlan& plan) : context_(plan.options.context) {}
-
-  void Add(const ModelSpec& spec, const LayerSpec& layer) {
-    input_ = std::max({input_, spec.width, layer.ffn_width});
-    Widen(s.ffn, layer.ffn_width);
-    if (layer.mixer == MixerKind::kAttention) AddAttention(layer);
-    if (layer.mixer == MixerKind::kLatent) AddLatent(layer);
-    if (layer.recurs()) AddRecurrent(layer.recurrent);
-    if (layer.moe.experts > 0) AddExperts(spec, layer);
-  }
-
-  StepSizes Finish() {
-    s.quantized = CeilDiv(std::max(input_, pair_input_), kQ15Group) * kQ15Group;
-    return s;
-  }
-
-  StepSizes s;
-
- private:
-  static void Widen(std::int64_t& size, std::int64_t other) { size = std::max(size, other); }
-
-  void AddScratch(std::int64_t heads, std::int64_t kv_heads, std::int64_t window) {
-    const auto context = static_cast<std::int64_t>(context_);
-    Widen(s.scratch_floats, AttentionScratchFloats(
-                                heads, kv_heads, window > 0 ? std::min(window, context) : context));
-  }
-
-  void AddAttention(const LayerSpec& layer) {
-    const std::int64_t q = layer.heads * layer.key_dim;
-    const std::int64_t out = layer.heads * layer.value_dim;
-    Widen(s.q, layer.gated_q ? 2 * q : q);
-    Widen(s.k, layer.kv_heads * layer.key_dim);
-    Widen(s.v, layer.kv_heads * layer.value_dim);
-    Widen(s.attention, out);
-    if (layer.gated_q) Widen(s.q_split, q);
-    if (layer.gated_q || layer.attn_gate) Widen(s.attn_gate, std::max(q, out));
-    Widen(input_, out);
-    AddScratch(layer.heads, layer.kv_heads, layer.window);
-  }
-
-  void AddLatent(const LayerSpec& layer) {
-    const LatentSpec& latent = layer.latent;
-    const std::int64_t cell = latent.kv_rank + latent.rope_dim;
-    Widen(s.q, layer.heads * (latent.nope_dim + latent.rope_dim));
-    Widen(s.attention, layer.heads * layer.value_dim);
-    Widen(s.q_latent, latent.q_rank);
-    Widen(s.kv_latent, cell);
-    if (latent.kv_b) {
-      Widen(s.latent_out, latent.kv_rank);
-      Widen(s.kv_expanded, latent.kv_b.weight.rows);
-      Widen(s.k, layer.heads * layer.key_dim);
-      Widen(s.v, layer.heads * layer.value_dim);
-      AddScratch(layer.heads, layer.heads, layer.window);
-    } else {
-      Widen(s.q_absorbed, layer.heads * cell);
-      Widen(s.latent_out, layer.heads * latent.kv_rank);
-      AddScratch(layer.heads, 1, layer.window);
-    }
-    input_ = std::max({input_, latent.q_rank, latent.kv_rank, layer.heads * layer.value_dim});
-    const IndexerSpec& indexer = latent.indexer;
-    if (indexer.heads == 0) return;
-    Widen(s.index_q, indexer.heads * indexer.dim);
-    Widen(s.index_k, indexer.dim);
-    Widen(s.index_weights, indexer.heads);
-    Widen(s.index_top, indexer.top);
-    s.sparse = 1;
-    AddScratch(1, 1, 0);
-  }
-
-  void AddRecurrent(const RecurrentSpec& r) {
-    s.state_rows = 1;
-    Widen(s.recurrent_in, r.in.weight.rows);
-    Widen(s.recurrent_gate, std::max(r.gate.weight.rows, r.channels));
-    Widen(s.recurrent_heads, r.heads);
-    Widen(s.conv, r.channels);
-    const std::int64_t out = std::max(r.heads * r.head_dim, r.channels);
-    Widen(s.recurrent_out, out);
-    Widen(input_, out);
-  }
-
-  void AddExperts(const ModelSpec& spec, const LayerSpec& layer) {
-    const MoeSpec& moe = layer.moe;
-    Widen(s.experts, moe.experts);
-    Widen(s.used, moe.used);
-    Widen(s.pair_in, spec.width);
-    Widen(s.pair_inner, moe.width);
-    s.moe = spec.width;
-    Widen(s.shared, moe.shared_width);
-    Widen(input_, moe.shared_width);
-    Widen(pair_input_,
-          moe.used * (CeilDiv(std::max(spec.width, moe.width), kQ15Group) * kQ15Group));
-  }
-
-  std::uint64_t context_;
-  std::int64_t input_ = 0;
-  std::int64_t pair_input_ = 0;
+// The tensors that a device reads, and how.
+struct TensorUse {
+  std::vector<bool> matrices;
+  std::vector<bool> floats;
 };
 
-StepSizes MeasureStep(const ModelSpec& spec, const EnginePlan& plan) {
-  StepMeasure measure(plan);
-  StepSizes& s = measure.s;
-  s.tokens = plan.options.ubatch;
-  s.logit_rows = plan.options.logit_rows;
-  s.width = spec.width;
-  s.vocab = spec.vocab;
-  s.threads = plan.options.threads;
-  s.groups = static_cast<std::int64_t>(plan.groups.size());
-  for (const LayerSpec& layer : spec.layers) measure.Add(spec, layer);
-  s.ple_width = spec.ple_width;
-  s.ple = spec.ple_width * static_cast<std::int64_t>(spec.layers.size());
-  for (const RopeSpec& rope : spec.ropes) s.rope_values += rope.dims;
-  return measure.Finish();
-}
-
-std::uint64_t ActivationBytes(const StepSizes& s) {
-  std::uint64_t total = 0;
-#define VT_ADD(type, name, elements) total += Bytes(s.tokens * (elements), sizeof(type));
-  VT_STEP_BUFFERS(VT_ADD)
-#undef VT_ADD
-  return total;
-}
-
-std::uint64_t LogitBytes(const StepSizes& s) {
-  return Bytes(s.logit_rows, sizeof(std::int32_t)) + Bytes(s.logit_rows * s.width, sizeof(float)) +
-         Bytes(s.logit_rows * s.vocab, sizeof(float));
-}
-
-// What kernels read as f32; where weights are uploaded, every tensor that the decoder reads, else
-// those that do not lie in one piece: each tensor once, in file order.
-void PlanWeights(const GgufFile& file, const ModelSpec& spec, bool upload, EnginePlan& plan) {
-  std::vector<bool> matrices(file.tensors().size()), floats(file.tensors().size());
-  VisitWeights(spec, [&](int, const char*, WeightUse use, const WeightRef& ref) {
-    auto& wanted = use == WeightUse::kMatrix ? matrices : floats;
-    wanted[static_cast<std::size_t>(ref.tensor)] = true;
-    if (ref.scales >= 0) floats[static_cast<std::size_t>(ref.scales)] = true;
+std::vector<TensorUse> UsesByDevice(const GgufFile& file, const ModelSpec& spec,
+                                    const Placement& placement) {
+  const std::size_t tensors = file.tensors().size();
+  std::vector<TensorUse> uses(placement.devices.size(),
+                              {std::vector<bool>(tensors), std::vector<bool>(tensors)});
+  int matrix_device = 0;
+  VisitWeights(spec, [&](int layer, const char* place, WeightUse use, const WeightRef& ref) {
+    const auto tensor = static_cast<std::size_t>(ref.tensor);
+    int device = matrix_device;  // of a bias: its matrix's
+    if (use == WeightUse::kMatrix) device = matrix_device = placement.tensors[tensor];
+    if (use == WeightUse::kFloats) device = DeviceOf(placement, PartOf(layer, place), layer);
+    TensorUse& on = uses[static_cast<std::size_t>(device)];
+    (use == WeightUse::kMatrix ? on.matrices : on.floats)[tensor] = true;
+    if (ref.scales >= 0) on.floats[static_cast<std::size_t>(ref.scales)] = true;
   });
-  for (std::size_t i = 0; i < floats.size(); ++i) {
+  return uses;
+}
+
+// Each tensor once, in file order.
+void PlanWeights(const GgufFile& file, const Placement& placement, const TensorUse& use,
+                 DevicePlan& plan) {
+  for (std::size_t i = 0; i < use.floats.size(); ++i) {
     const GgufTensor& tensor = file.tensors()[i];
-    const bool expand = floats[i] && tensor.type != DType::kF32;
-    if (expand) {
-      plan.expanded.push_back(
-          {static_cast<int>(i),
-           Bytes(static_cast<std::int64_t>(tensor.cols() * tensor.rows()), sizeof(float))});
-    }
-    if (!matrices[i] && (!floats[i] || expand)) continue;
-    const UploadedTensor copy{static_cast<int>(i), AlignUp(tensor.bytes)};
-    if (upload) {
-      plan.uploaded.push_back(copy);
-    } else if (!file.Contiguous(tensor)) {
-      plan.gathered.push_back(copy);
+    const int index = static_cast<int>(i);
+    const auto expand = [&](DType type) {
+      const auto values = static_cast<std::int64_t>(tensor.cols() * tensor.rows());
+      plan.expanded.push_back({index, type, Bytes(values, RowBytes(type, 1))});
+    };
+    const bool as_floats = use.floats[i] && tensor.type != DType::kF32;
+    if (as_floats) expand(DType::kF32);
+    const bool decoded = use.matrices[i] && placement.held[i] == Held::kExpanded;
+    if (decoded) expand(DType::kBF16);
+    const bool whole = (use.matrices[i] && !decoded) || (use.floats[i] && !as_floats);
+    if (!whole) continue;
+    if (!plan.host()) {
+      plan.uploaded.push_back({index, AlignUp(tensor.bytes)});
+    } else if (file.Contiguous(tensor)) {
+      plan.mapped.push_back({index, tensor.bytes});
+    } else {
+      plan.gathered.push_back({index, AlignUp(tensor.bytes)});
     }
   }
 }
 
-}  // namespace
-
-std::uint64_t EnginePlan::RowBytes(std::string_view name) const {
-  for (const MemoryRow& row : rows) {
-    if (row.row == name) return row.predicted_bytes;
-  }
-  return 0;
+template <class Tensor>
+std::uint64_t Sum(const std::vector<Tensor>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const Tensor& tensor : tensors) bytes += tensor.bytes;
+  return bytes;
 }
 
-Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
-                            const EngineOptions& options, const DeviceInfo& device) {
-  EnginePlan plan;
-  plan.options = options;
-  VT_RETURN_IF_ERROR(FillOptions(spec, device, plan.options));
-  VT_RETURN_IF_ERROR(PlanKv(spec, plan));
-  plan.sizes = MeasureStep(spec, plan);
-  const bool on_host = device.kind == DeviceKind::kCpu;
-  PlanWeights(file, spec, !on_host, plan);
-  PlanStates(spec, plan);
-
-  std::uint64_t uploaded = 0;
-  for (const UploadedTensor& tensor : plan.uploaded) uploaded += tensor.bytes;
-  std::uint64_t gathered = 0;
-  for (const UploadedTensor& tensor : plan.gathered) gathered += tensor.bytes;
-  std::uint64_t expanded = 0;
-  for (const ExpandedTensor& weight : plan.expanded) expanded += weight.bytes;
-  std::uint64_t kv = 0;
-  for (const KvLayerBytes& layer : plan.kv) {
-    if (layer.group < 0) continue;
+// Bytes of cells that a device holds, by the row they are in.
+std::uint64_t KvBytes(const EnginePlan& plan, int device, std::string_view row) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < plan.kv.size(); ++i) {
+    const KvLayerBytes& layer = plan.kv[i];
+    if (layer.group < 0 || plan.MixerOf(static_cast<int>(i)) != device) continue;
     const std::int64_t cells =
         plan.groups[static_cast<std::size_t>(layer.group)].pages * kPageCells;
-    kv += Bytes(cells, layer.key_cell) + Bytes(cells, layer.value_cell) +
-          Bytes(cells, layer.index_cell);
+    if (row == kKvIndexer) bytes += Bytes(cells, layer.index_cell);
+    if (row == layer.row) bytes += Bytes(cells, layer.key_cell) + Bytes(cells, layer.value_cell);
   }
-  std::uint64_t state = 0;
-  for (const StateLayer& layer : plan.states) {
-    state += Bytes(plan.options.sequences * layer.conv_floats, sizeof(float)) +
-             Bytes(plan.options.sequences * layer.state_floats, sizeof(float));
-  }
-  const auto row = [&](const char* name, std::uint64_t bytes) {
-    plan.rows.push_back({device.id, name, bytes, 0});
-  };
-  if (on_host) {
-    row("weights_mapped", file.total_bytes());
-  } else {
-    row("weights", uploaded);
-  }
-  if (!plan.gathered.empty()) row("weights_gathered", gathered);
-  row("weights_expanded", expanded);
-  row("kv", kv);
-  if (!plan.states.empty()) row("state", state);
-  row("activations", ActivationBytes(plan.sizes));
-  row("logits", LogitBytes(plan.sizes));
-  row("scratch", static_cast<std::uint64_t>(plan.sizes.threads) *
-                     Bytes(plan.sizes.scratch_floats, sizeof(float)));
-  return plan;
+  return bytes;
 }
 
-Status CheckFits(const EnginePlan& plan, const DeviceInfo& device) {
+std::uint64_t StateBytes(const EnginePlan& plan, int device) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < plan.states.size(); ++i) {
+    if (plan.MixerOf(static_cast<int>(i)) != device) continue;
+    bytes += Bytes(plan.options.sequences * plan.states[i].conv_floats, sizeof(float)) +
+             Bytes(plan.options.sequences * plan.states[i].state_floats, sizeof(float));
+  }
+  return bytes;
+}
+
+void AddRows(EnginePlan& plan, int index) {
+  const DevicePlan& device = plan.devices[static_cast<std::size_t>(index)];
+  const auto row = [&](std::string_view name, std::uint64_t bytes, const char* how) {
+    if (bytes > 0) plan.rows.push_back({device.device.id, std::string(name), bytes, 0, how});
+  };
+  row("weights.kept", device.host() ? Sum(device.mapped) : Sum(device.uploaded),
+      device.host() ? "mapped" : "uploaded");
+  row("weights.gathered", Sum(device.gathered), "copied");
+  row("weights.expanded", Sum(device.expanded), "decoded");
+  for (const char* kv : kKvRows) row(kv, KvBytes(plan, index, kv), "allocated");
+  row("kv.state", StateBytes(plan, index), "allocated");
+  row("activations", ActivationBytes(device.sizes), "allocated");
+  row("logits", LogitBytes(device.sizes), "allocated");
+  row("scratch", ScratchBytes(device.sizes), "allocated");
+}
+
+Status CheckRows(const EnginePlan& plan, const DeviceInfo& device) {
   const MemoryFact usable = device.memory_usable();
   if (!usable.bytes) return {};
   std::uint64_t left = *usable.bytes;
   for (const MemoryRow& row : plan.rows) {
-    if (row.row == "weights_mapped") continue;  // pages of the file: read again when room is short
+    // Pages of the file are read again when room is short.
+    if (row.device != device.id || row.how == "mapped") continue;
     if (row.predicted_bytes > left) {
       return NoMemoryError("memory row \"" + row.row + "\" on device " + device.id + ": needs " +
                            std::to_string(row.predicted_bytes) + " bytes, " + std::to_string(left) +
                            " are left (" + usable.source + "); " +
                            (row.row.starts_with("weights")
-                                ? "use a smaller model, or a device with more memory"
+                                ? "use a smaller model, a device with more memory, or several "
+                                  "(vt-place)"
                                 : "lower --ctx, --sequences or --ubatch, or use a smaller "
                                   "--kv-type"));
     }
@@ -357,24 +249,93 @@ Status CheckFits(const EnginePlan& plan, const DeviceInfo& device) {
   return {};
 }
 
-Result<DeviceInfo> ChooseDevice(const EngineOptions& options) {
-  if (options.device == "cpu") {
-    DeviceInfo device = ProbeCpu();
-    if (options.isa.empty()) return device;
-    return LimitIsa(std::move(device), options.isa);
+}  // namespace
+
+std::uint64_t EnginePlan::RowBytes(std::string_view name) const {
+  std::uint64_t bytes = 0;
+  for (const MemoryRow& row : rows) bytes += row.row == name ? row.predicted_bytes : 0;
+  return bytes;
+}
+
+std::uint64_t EnginePlan::RowBytes(std::string_view device, std::string_view name) const {
+  std::uint64_t bytes = 0;
+  for (const MemoryRow& row : rows) {
+    if (row.device == device && row.row == name) bytes += row.predicted_bytes;
   }
-  if (!options.isa.empty()) {
+  return bytes;
+}
+
+Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
+                            const EngineOptions& options, const std::vector<DeviceInfo>& devices) {
+  EnginePlan plan;
+  plan.options = options;
+  plan.placement =
+      options.placement ? *options.placement : WholePlacement(file, spec, devices.front().id);
+  VT_RETURN_IF_ERROR(CheckPlacement(file, spec, plan.placement));
+  int cores = 1;
+  for (const DeviceInfo& device : devices) cores = std::max(cores, device.cores);
+  VT_RETURN_IF_ERROR(FillOptions(spec, cores, plan.options));
+  VT_RETURN_IF_ERROR(PlanKv(spec, plan));
+  PlanStates(spec, plan);
+  const std::vector<PartSet> parts = PartsByDevice(spec, plan.placement);
+  const std::vector<TensorUse> uses = UsesByDevice(file, spec, plan.placement);
+  int accelerators = 0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    DevicePlan& device = plan.devices.emplace_back();
+    device.device = devices[i];
+    device.used = parts[i].any();
+    device.sizes = MeasureStep(spec, plan, parts[i]);
+    PlanWeights(file, plan.placement, uses[i], device);
+    if (device.used && !device.host()) ++accelerators;
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) AddRows(plan, static_cast<int>(i));
+  if (accelerators > 1) {
+    plan.rows.push_back({std::string(kHostDevice), "staging", kStagingBytes, 0, "allocated"});
+  }
+  return plan;
+}
+
+Status CheckFits(const EnginePlan& plan, const DeviceInfo& device) {
+  return CheckRows(plan, device);
+}
+
+Status CheckFits(const EnginePlan& plan) {
+  for (const DevicePlan& device : plan.devices) {
+    if (device.used) VT_RETURN_IF_ERROR(CheckRows(plan, device.device));
+  }
+  return {};
+}
+
+Result<std::vector<DeviceInfo>> ChooseDevices(const EngineOptions& options) {
+  const std::vector<std::string> ids =
+      options.placement ? options.placement->devices : std::vector<std::string>{options.device};
+  const bool host = std::find(ids.begin(), ids.end(), kHostDevice) != ids.end();
+  if (!options.isa.empty() && !host) {
     return InvalidError("isa " + options.isa + ": has an effect only on device cpu, not on " +
-                        options.device);
+                        ids.front());
   }
-  return FindDevice(ProbeMachine({.sim = options.sim}), options.device);
+  // The cpu alone is probed without a look for others.
+  const bool only_host = host && ids.size() == 1;
+  const Machine machine = only_host ? Machine() : ProbeMachine({.sims = options.sims});
+  std::vector<DeviceInfo> devices;
+  for (const std::string& id : ids) {
+    if (id != kHostDevice) {
+      VT_ASSIGN_OR_RETURN(DeviceInfo device, FindDevice(machine, id));
+      devices.push_back(std::move(device));
+      continue;
+    }
+    devices.push_back(ProbeCpu());
+    if (options.isa.empty()) continue;
+    VT_ASSIGN_OR_RETURN(devices.back(), LimitIsa(std::move(devices.back()), options.isa));
+  }
+  return devices;
 }
 
 Result<std::vector<MemoryRow>> PlanMemory(const GgufFile& file, const ModelSpec& spec,
                                           const EngineOptions& options) {
-  VT_ASSIGN_OR_RETURN(const DeviceInfo device, ChooseDevice(options));
-  VT_ASSIGN_OR_RETURN(EnginePlan plan, MakePlan(file, spec, options, device));
-  return plan.rows;
+  VT_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ChooseDevices(options));
+  VT_ASSIGN_OR_RETURN(EnginePlan plan, MakePlan(file, spec, options, devices));
+  return std::move(plan.rows);
 }
 
 }  // namespace vt

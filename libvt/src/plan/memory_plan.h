@@ -6,17 +6,22 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/step_layout.h"
 #include "vt/device.h"
 #include "vt/engine.h"
 #include "vt/model_spec.h"
+#include "vt/placement.h"
 #include "vt/status.h"
 
 namespace vt {
 
 inline constexpr std::int64_t kPageCells = 64;  // positions of one page of the KV cache
+// Of the host, for what goes from one device to another by way of it.
+inline constexpr std::uint64_t kStagingBytes = std::uint64_t{1} << 20;
+inline constexpr std::string_view kHostDevice = "cpu";
 
 // Layers whose keys are kept for the same positions share one set of pages.
 struct KvGroup {
@@ -31,7 +36,13 @@ struct KvLayerBytes {
   std::uint64_t value_cell = 0;  // 0 of a latent layer, whose values are the keys' first part
   std::uint64_t index_cell = 0;  // of its indexer's keys
   int group = -1;                // -1: the layer has no cells of its own
+  const char* row = "kv.full";   // that keys and values are in; indexer keys are in kKvIndexer
 };
+inline constexpr const char* kKvFull = "kv.full";
+inline constexpr const char* kKvWindow = "kv.window";
+inline constexpr const char* kKvLatent = "kv.latent";
+inline constexpr const char* kKvIndexer = "kv.indexer";
+inline constexpr const char* kKvRows[] = {kKvFull, kKvWindow, kKvLatent, kKvIndexer};
 
 // The recurrent state of a layer for one sequence.
 struct StateLayer {
@@ -39,41 +50,60 @@ struct StateLayer {
   std::int64_t state_floats = 0;
 };
 
-// A tensor of the file that is copied to a device's own memory.
-struct UploadedTensor {
+// A tensor that a device holds as the file has it.
+struct KeptTensor {
   int tensor = -1;  // index into GgufFile::tensors()
   std::uint64_t bytes = 0;
 };
 
-// A tensor that kernels need as f32 but the file holds otherwise.
+// A tensor that a device holds decoded.
 struct ExpandedTensor {
   int tensor = -1;
+  DType type = DType::kF32;  // f32: read by kernels as values; bf16: a matrix, Held::kExpanded
   std::uint64_t bytes = 0;
+};
+
+// What one device of the placement does and holds.
+struct DevicePlan {
+  DeviceInfo device;
+  bool used = false;  // false: no part of the model is here, nothing is allocated
+  StepSizes sizes;
+  std::vector<KeptTensor> mapped;    // on the host, in the mapping
+  std::vector<KeptTensor> gathered;  // on the host: those that do not lie in one piece
+  std::vector<KeptTensor> uploaded;  // to any other device
+  std::vector<ExpandedTensor> expanded;
+  bool host() const { return device.kind == DeviceKind::kCpu; }
 };
 
 struct EnginePlan {
   EngineOptions options;  // with every default filled in
+  Placement placement;
   std::vector<KvGroup> groups;
-  std::vector<KvLayerBytes> kv;    // by layer
-  std::vector<StateLayer> states;  // by layer; empty where none recurs
-  StepSizes sizes;
-  std::vector<UploadedTensor> uploaded;  // empty on the CPU, which reads them in the mapping
-  std::vector<UploadedTensor> gathered;  // on the CPU: those that do not lie in one piece
-  std::vector<ExpandedTensor> expanded;
-  std::vector<MemoryRow> rows;
+  std::vector<KvLayerBytes> kv;     // by layer
+  std::vector<StateLayer> states;   // by layer; empty where none recurs
+  std::vector<DevicePlan> devices;  // as in the placement
+  std::vector<MemoryRow> rows;      // of used devices, in their order; then the host's staging
 
+  // Of all devices, or of one.
   std::uint64_t RowBytes(std::string_view row) const;
+  std::uint64_t RowBytes(std::string_view device, std::string_view row) const;
+  int MixerOf(int layer) const { return placement.layers[static_cast<std::size_t>(layer)].mixer; }
 };
 
-// kInvalid: an option out of range. kUnsupported: a KV type this model's heads cannot use.
+// kInvalid: an option out of range, or a placement that CheckPlacement refuses. kUnsupported: a KV
+// type this model's heads cannot use. `devices` are those of options.placement, in its order; or
+// one, that everything is on.
 Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
-                            const EngineOptions& options, const DeviceInfo& device);
+                            const EngineOptions& options, const std::vector<DeviceInfo>& devices);
 
-// The device that `options` name. kNotFound: there is no such device here; LimitIsa's errors.
-Result<DeviceInfo> ChooseDevice(const EngineOptions& options);
+// The devices that `options` name, in the placement's order. kNotFound: one is not here;
+// LimitIsa's errors.
+Result<std::vector<DeviceInfo>> ChooseDevices(const EngineOptions& options);
 
-// kNoMemory naming the first private row that does not fit in what the device has available, with
+// kNoMemory naming the first private row that does not fit in what its device has available, with
 // the bytes needed and left. Unknown memory fits.
+Status CheckFits(const EnginePlan& plan);
+// The same of one device of the plan as `device` says it is.
 Status CheckFits(const EnginePlan& plan, const DeviceInfo& device);
 
 }  // namespace vt

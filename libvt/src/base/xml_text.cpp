@@ -1,4 +1,4 @@
-#include "bench/xml_text.h"
+#include "base/xml_text.h"
 
 #include "base/json_writer.h"
 

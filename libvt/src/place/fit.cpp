@@ -1,0 +1,334 @@
+#include "place/fit.h"
+
+#include <algorithm>
+
+#include "ops/resolve.h"
+#include "place/fit_search.h"
+#include "place/size_text.h"
+#include "plan/placement.h"
+
+namespace vt {
+namespace {
+
+constexpr std::string_view kNames[] = {"fits", "fits_by_paging", "does_not_fit", "cannot_tell"};
+
+const DeviceInfo* FindInfo(const std::vector<DeviceInfo>& devices, std::string_view id) {
+  for (const DeviceInfo& device : devices) {
+    if (device.id == id) return &device;
+  }
+  return nullptr;
+}
+
+std::uint64_t DiskBytes(const GgufFile& file, int tensor) {
+  return file.tensors()[static_cast<std::size_t>(tensor)].bytes;
+}
+
+// In the file, of the tensors that make up a row of weights; none: another row.
+std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePlan& device,
+                                            std::string_view row) {
+  std::uint64_t bytes = 0;
+  if (row == "weights.expanded") {
+    for (const ExpandedTensor& one : device.expanded) bytes += DiskBytes(file, one.tensor);
+    return bytes;
+  }
+  const std::vector<KeptTensor>* list = nullptr;
+  if (row == "weights.kept") list = device.host() ? &device.mapped : &device.uploaded;
+  if (row == "weights.gathered") list = &device.gathered;
+  if (list == nullptr) return std::nullopt;
+  for (const KeptTensor& one : *list) bytes += DiskBytes(file, one.tensor);
+  return bytes;
+}
+
+void AddRow(DeviceFit& device, FitRow row) {
+  if (row.bytes == 0) return;
+  device.need_bytes += row.bytes;
+  const bool mapped = row.how == "mapped";
+  if (mapped) device.mapped_bytes += row.bytes;
+  const bool allocated = !mapped && row.row != "runtime" && row.row != "margin";
+  if (allocated && row.bytes > device.largest.bytes) device.largest = row;
+  device.rows.push_back(std::move(row));
+}
+
+void AddOverhead(const GgufFile& file, const FitRequest& request, const DeviceInfo& info,
+                 DeviceFit& device) {
+  const Overhead overhead = OverheadOf(file, info, request.calibration);
+  AddRow(device, {"runtime", overhead.runtime_bytes, overhead.runtime_how, {}});
+  AddRow(device, {"margin", overhead.margin_bytes, "kept free", {}});
+}
+
+void SetBudget(const FitRequest& request, DeviceFit& device) {
+  if (const Budget* budget = FindBudget(request.budgets, device.id)) {
+    device.budget = *budget;
+  } else {
+    device.budget.device = device.id;
+    device.budget.source = "unknown: no budget is given";
+  }
+  if (device.budget.bytes) {
+    device.left_bytes = SignedDifference(*device.budget.bytes, device.need_bytes);
+  }
+}
+
+void TakeOut(const GgufFile& file, const EnginePlan& plan, int index, DeviceFit& device) {
+  for (std::size_t i = 0; i < plan.placement.tensors.size(); ++i) {
+    const int there = plan.placement.tensors[i];
+    if (there < 0 || there == index) continue;
+    ++device.taken_out_tensors;
+    device.taken_out_bytes += DiskBytes(file, static_cast<int>(i));
+  }
+}
+
+DeviceFit FitOf(const GgufFile& file, const EnginePlan& plan, const FitRequest& request,
+                std::size_t index) {
+  const DevicePlan& one = plan.devices[index];
+  DeviceFit device{
+      one.device.id, one.device.kind, one.device.name, one.used, {}, 0, 0, {}, {}, {}, 0, 0};
+  for (const MemoryRow& row : plan.rows) {
+    if (row.device != device.id) continue;
+    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, one, row.row)});
+  }
+  if (one.used || one.host()) AddOverhead(file, request, one.device, device);
+  if (one.used) TakeOut(file, plan, static_cast<int>(index), device);
+  SetBudget(request, device);
+  return device;
+}
+
+// The host's share of a run that is elsewhere.
+void AddHost(const GgufFile& file, const EnginePlan& plan, const FitRequest& request, Fit& fit) {
+  for (const DeviceFit& device : fit.devices) {
+    if (device.kind == DeviceKind::kCpu) return;
+  }
+  const DeviceInfo* host = FindInfo(request.devices, kHostDevice);
+  if (host == nullptr) return;
+  DeviceFit device;
+  device.id = host->id;
+  device.kind = host->kind;
+  device.name = host->name;
+  for (const MemoryRow& row : plan.rows) {
+    if (row.device == device.id) AddRow(device, {row.row, row.predicted_bytes, row.how, {}});
+  }
+  AddOverhead(file, request, *host, device);
+  SetBudget(request, device);
+  fit.devices.push_back(std::move(device));
+}
+
+void AddPool(Fit& fit) {
+  PoolFit pool;
+  bool shared = false;
+  for (const DeviceFit& device : fit.devices) {
+    const bool host = device.kind == DeviceKind::kCpu;
+    if (!host && !(device.budget.shares_host && device.need_bytes > 0)) continue;
+    shared = shared || !host;
+    pool.devices.push_back(device.id);
+    pool.need_bytes += device.need_bytes;
+    pool.mapped_bytes += device.mapped_bytes;
+    if (host) pool.budget_bytes = device.budget.bytes;
+  }
+  if (!shared || pool.devices.size() < 2) return;
+  if (pool.budget_bytes) {
+    pool.left_bytes = SignedDifference(*pool.budget_bytes, pool.need_bytes);
+  }
+  fit.pools.push_back(std::move(pool));
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
+  return text;
+}
+
+// Everywhere that something is measured against a budget.
+struct Place {
+  std::string where;
+  std::uint64_t need = 0;
+  std::uint64_t mapped = 0;
+  std::optional<std::uint64_t> budget;
+};
+
+std::vector<Place> PlacesOf(const Fit& fit) {
+  std::vector<Place> places;
+  for (const DeviceFit& device : fit.devices) {
+    places.push_back({device.id, device.need_bytes, device.mapped_bytes, device.budget.bytes});
+  }
+  for (const PoolFit& pool : fit.pools) {
+    places.push_back({Joined(pool.devices), pool.need_bytes, pool.mapped_bytes, pool.budget_bytes});
+  }
+  return places;
+}
+
+void SetVerdict(Fit& fit) {
+  bool exceeded = false, refused = false;
+  std::uint64_t room = UINT64_MAX;  // for mapped pages
+  for (const Place& place : PlacesOf(fit)) {
+    if (!place.budget) continue;
+    const std::int64_t deficit = SignedDifference(place.need, *place.budget);
+    const std::uint64_t held = place.need - place.mapped;
+    const bool refuses = held > *place.budget;
+    // What paging cannot help is scarcer than what it can.
+    if (!fit.deficit_bytes || (refuses && !refused) ||
+        (refuses == refused && deficit > *fit.deficit_bytes)) {
+      fit.deficit_bytes = deficit;
+      fit.deficit_where = place.where;
+    }
+    exceeded = exceeded || deficit > 0;
+    refused = refused || refuses;
+    if (place.mapped > 0) room = std::min(room, *place.budget - std::min(held, *place.budget));
+  }
+  for (const DeviceFit& device : fit.devices) {
+    if (!device.used || device.budget.bytes) continue;
+    fit.missing.push_back("the memory of " + device.id + ": give --budget " + device.id +
+                          "=SIZE (it needs " + SizeText(device.need_bytes) + ")");
+  }
+  fit.verdict = refused                ? FitVerdict::kDoesNotFit
+                : !fit.missing.empty() ? FitVerdict::kCannotTell
+                : exceeded             ? FitVerdict::kFitsByPaging
+                                       : FitVerdict::kFits;
+  if (fit.verdict == FitVerdict::kFitsByPaging) fit.paged_bytes = PagedPerToken(fit.reads, room);
+  if (fit.verdict != FitVerdict::kCannotTell) fit.missing.clear();
+}
+
+void AddWarnings(const ModelSpec& spec, Fit& fit) {
+  for (const DeviceFit& device : fit.devices) {
+    const MemoryFact& live = device.budget.live;
+    const std::uint64_t held = device.need_bytes;
+    if (live.bytes && held > *live.bytes) {
+      fit.warnings.push_back({"live_memory_short", device.id,
+                              device.id + " has " + SizeText(*live.bytes) + " free right now (" +
+                                  live.source + "), and the need is " + SizeText(held)});
+    }
+  }
+  const std::uint64_t context = fit.options.context;
+  if (spec.context_train > 0 && context > spec.context_train) {
+    fit.warnings.push_back({"context_beyond_trained", "",
+                            "the context of " + std::to_string(context) +
+                                " is more than the model was trained for (" +
+                                std::to_string(spec.context_train) + ")"});
+  }
+}
+
+// More than the device says it has: the user's word counts, and is doubted aloud.
+void DoubtBudgets(const FitRequest& request, Fit& fit) {
+  for (const DeviceFit& device : fit.devices) {
+    const DeviceInfo* info = FindInfo(request.devices, device.id);
+    const bool given = !device.budget.facts.empty() && device.budget.facts[0].name == "given";
+    if (info == nullptr || !given || !info->memory_total.bytes) continue;
+    if (device.budget.facts[0].bytes <= *info->memory_total.bytes) continue;
+    fit.warnings.push_back({"budget_above_total", device.id,
+                            "--budget gives " + device.id + " " +
+                                SizeText(device.budget.facts[0].bytes) + ", and it has " +
+                                SizeText(*info->memory_total.bytes) + " (" +
+                                info->memory_total.source + ")"});
+  }
+}
+
+}  // namespace
+
+std::string_view NameOf(FitVerdict verdict) { return kNames[static_cast<std::size_t>(verdict)]; }
+
+Code CodeOf(FitVerdict verdict) {
+  if (verdict == FitVerdict::kFits) return Code::kOk;
+  return verdict == FitVerdict::kCannotTell ? Code::kUnsupported : Code::kNo;
+}
+
+namespace {
+
+// A quantised cell holds whole blocks of a head's values: names the tensor that makes them.
+Status CheckKvHeads(const GgufFile& file, const ModelSpec& spec, DType type) {
+  const DTypeInfo& info = InfoOf(type);
+  if (info.block <= 1) return {};
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const LayerSpec& layer = spec.layers[i];
+    if (!layer.caches()) continue;
+    const LatentSpec& latent = layer.latent;
+    const bool rows = layer.mixer == MixerKind::kLatent && !latent.kv_b;
+    const WeightRef& keys = rows          ? latent.kv_a.weight
+                            : latent.kv_b ? latent.kv_b.weight
+                                          : layer.k.weight;
+    const WeightRef& values = layer.v && !rows ? layer.v.weight : keys;
+    const struct {
+      const char* what;
+      std::int64_t size;
+      const WeightRef& weight;
+    } heads[] = {{"keys", rows ? latent.kv_rank + latent.rope_dim : layer.key_dim, keys},
+                 {"values", rows ? 0 : layer.value_dim, values},
+                 {"indexer keys", rows && latent.indexer.k ? latent.indexer.dim : 0,
+                  latent.indexer.k.weight}};
+    for (const auto& head : heads) {
+      if (head.size % info.block == 0) continue;
+      const std::string tensor =
+          head.weight
+              ? std::string(file.tensors()[static_cast<std::size_t>(head.weight.tensor)].name)
+              : "none of its own";
+      return UnsupportedError("kv type " + std::string(info.name) + ": layer " + std::to_string(i) +
+                              " (tensor " + tensor + ") makes " + head.what + " of " +
+                              std::to_string(head.size) + " values a head, no multiple of the " +
+                              std::to_string(info.block) + " in a block; use --kv-type f16");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EnginePlan> PlanToFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
+                             const EngineOptions& options) {
+  VT_RETURN_IF_ERROR(CheckKvHeads(file, spec, options.kv_type));
+  std::vector<std::string> ids = {options.device};
+  if (options.placement) ids = options.placement->devices;
+  std::vector<DeviceInfo> devices;
+  for (const std::string& id : ids) {
+    const DeviceInfo* info = FindInfo(request.devices, id);
+    if (info == nullptr) {
+      std::string known;
+      for (const DeviceInfo& one : request.devices) known += (known.empty() ? "" : ", ") + one.id;
+      return Status(Code::kNotFound, "device \"" + ValidUtf8(id) + "\": not there (found: " +
+                                         known + "); run vt-caps to list devices");
+    }
+    devices.push_back(*info);
+  }
+  if (options.placement) return MakePlan(file, spec, options, devices);
+  EngineOptions placed = options;
+  placed.placement = PlacementOn(file, spec, devices.front());
+  return MakePlan(file, spec, placed, devices);
+}
+
+Fit JudgePlan(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan,
+              const FitRequest& request) {
+  Fit fit;
+  fit.options = plan.options;
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    fit.devices.push_back(FitOf(file, plan, request, i));
+  }
+  AddHost(file, plan, request, fit);
+  AddPool(fit);
+  fit.reads = ReadsOfMapped(file, spec, plan);
+  SetVerdict(fit);
+  return fit;
+}
+
+Result<Fit> JudgeFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request) {
+  VT_ASSIGN_OR_RETURN(const EnginePlan plan, PlanToFit(file, spec, request, request.options));
+  Fit fit = JudgePlan(file, spec, plan, request);
+  fit.file = AccountFor(file, plan);
+  AddWarnings(spec, fit);
+  DoubtBudgets(request, fit);
+  if (!fit.yes() && fit.verdict != FitVerdict::kCannotTell) {
+    fit.remedies = FindRemedies(file, spec, request, fit);
+  }
+  return fit;
+}
+
+Fit CannotTell(const EngineOptions& options, std::string why) {
+  Fit fit;
+  fit.options = options;
+  fit.missing.push_back(std::move(why));
+  return fit;
+}
+
+std::uint64_t NeedAt(const Fit& fit, std::string_view where) {
+  for (const Place& place : PlacesOf(fit)) {
+    if (place.where == where) return place.need;
+  }
+  return 0;
+}
+
+}  // namespace vt
