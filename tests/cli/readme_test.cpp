@@ -66,8 +66,7 @@ TEST(Readme, ExamplesPrintWhatTheySay) {
         example.command.replace(at, from.size(), to);
       }
     };
-    replace("build/release/bin/vt-run", "\"$VT\"");
-    replace("build/release/bin/vt-caps", "\"$CAPS\"");
+    replace("build/release/bin/", "\"$(dirname \"$VT\")\"/");
     replace("~/.cache/vt/models",
             std::filesystem::path(*ModelPath("gemma-3-270m-q4_k_m.gguf")).parent_path().string());
     replace("profiles/", std::filesystem::canonical(root).string() + "/profiles/");

@@ -165,7 +165,7 @@ TEST(DeviceRates, MeasuredKernelRatesComeFirst) {
   DeviceInfo host = Host(50, 1);
   host.launch_us = {1e-6, "a test"};
   MatmulArgs args;
-  args.w = MatrixOf(DType::kQ4_K, 4096, 4096);
+  args.w = MatrixOf(DType::kQ4_K, 4096, kRateCols);
   args.act = ActType::kQ15;
   args.m = 1;
   const OpWork work = WorkOf(args, 0);

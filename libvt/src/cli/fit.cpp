@@ -72,7 +72,7 @@ class FitTool {
       VT_ASSIGN_OR_RETURN(request_.budgets, BudgetsOf(request_.devices, options_.budgets));
       VT_ASSIGN_OR_RETURN(fit, Judge());
     }
-    return Answer(std::move(fit));
+    return Answer(fit);
   }
 
   Result<int> RunPlan() {
@@ -96,7 +96,7 @@ class FitTool {
     Result<Fit> fit = JudgeFit(source_->file(), *spec_, request_);
     if (!fit.ok()) return source_->Named(fit.status());
     plan_text_ = text;
-    return Answer(std::move(fit).value());
+    return Answer(*fit);
   }
 
   Result<int> RunProfiles() {
@@ -238,7 +238,7 @@ class FitTool {
     return extras;
   }
 
-  Result<int> Answer(Fit fit) {
+  Result<int> Answer(const Fit& fit) {
     const FitModel model = Describe(*source_, spec_ ? &*spec_ : nullptr);
     VT_ASSIGN_OR_RETURN(const FitExtras extras, Extras(fit));
     for (const FitWarning& warning : fit.warnings) {

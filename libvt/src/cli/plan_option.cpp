@@ -18,21 +18,23 @@ std::map<RowKey, std::uint64_t> ByName(const std::vector<MemoryRow>& rows) {
   return bytes;
 }
 
+std::uint64_t BytesOf(const std::map<RowKey, std::uint64_t>& rows, const RowKey& key) {
+  const auto found = rows.find(key);
+  return found == rows.end() ? 0 : found->second;
+}
+
 // The estimate is the allocation: a plan whose rows this build would not allocate is refused.
 Status CheckRows(const PlanDocument& plan, const std::vector<MemoryRow>& rows) {
   const std::map<RowKey, std::uint64_t> planned = ByName(plan.rows);
   const std::map<RowKey, std::uint64_t> needed = ByName(rows);
   for (const auto* side : {&planned, &needed}) {
-    for (const auto& [key, bytes] : *side) {
-      const auto in = [&](const std::map<RowKey, std::uint64_t>& all) {
-        const auto found = all.find(key);
-        return found == all.end() ? std::uint64_t{0} : found->second;
-      };
-      if (in(planned) == in(needed)) continue;
+    for (const auto& row : *side) {
+      const RowKey& key = row.first;
+      const std::uint64_t before = BytesOf(planned, key), now = BytesOf(needed, key);
+      if (before == now) continue;
       return InvalidError("plan: memory row \"" + key.second + "\" on device " + key.first +
-                          ": the plan has " + std::to_string(in(planned)) +
-                          " bytes, this build needs " + std::to_string(in(needed)) +
-                          "; make the plan anew with vt-place");
+                          ": the plan has " + std::to_string(before) + " bytes, this build needs " +
+                          std::to_string(now) + "; make the plan anew with vt-place");
     }
   }
   return {};

@@ -165,6 +165,7 @@ Result<std::vector<Budget>> BudgetsOf(const std::vector<DeviceInfo>& devices,
   const auto host = std::find_if(devices.begin(), devices.end(),
                                  [](const DeviceInfo& device) { return device.id == kHost; });
   std::vector<Budget> budgets;
+  budgets.reserve(devices.size());
   for (const DeviceInfo& device : devices) {
     budgets.push_back(BudgetOf(device, host == devices.end() ? nullptr : &*host, options));
   }

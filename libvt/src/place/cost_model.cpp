@@ -73,10 +73,7 @@ CostModel::CostModel(const ModelSpec& spec, const EngineOptions& options,
   for (const DeviceInfo& device : devices) rates_.emplace_back(device);
 }
 
-double CostModel::PromptSteps() const {
-  const auto tokens = static_cast<double>(prompt_tokens_), step = static_cast<double>(ubatch_);
-  return std::ceil(tokens / step) / tokens;
-}
+double CostModel::PromptSteps() const { return 1 / static_cast<double>(ubatch_); }
 
 std::string CostModel::Missing(int device) const {
   const auto d = static_cast<std::size_t>(device);

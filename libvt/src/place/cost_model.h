@@ -50,7 +50,8 @@ class CostModel {
   // taken to have one, unless `refused` is given: it then gets the verdict.
   OpTime TimeOf(const NeededOp& op, int device, Verdict* refused = nullptr) const;
   double CrossingSeconds(int from, int to, double bytes) const;
-  // Steps of ubatch that the prompt takes for each of its tokens.
+  // Of a step of ubatch, the share that each token of a prompt takes: a last, shorter step takes
+  // less.
   double PromptSteps() const;
   std::string Missing(int device) const;  // "memory_gb_per_s of cuda:0"; empty: nothing
   std::uint64_t prompt_tokens() const { return prompt_tokens_; }

@@ -134,7 +134,7 @@ Result<Fit> JudgeFit(const GgufFile& file, const ModelSpec& spec, const FitReque
 // The answer where the model is not known: `why` is what ReadModelSpec said.
 Fit CannotTell(const EngineOptions& options, std::string why);
 
-// The device or pool that is scarcest, as `Fit::deficit_where` calls it, and its need.
+// The need of a device or a pool, called as in `Fit::deficit_where`; 0: there is none.
 std::uint64_t NeedAt(const Fit& fit, std::string_view where);
 
 }  // namespace vt

@@ -248,6 +248,26 @@ struct Work {
 
 }  // namespace
 
+OperandBytes OperandsOf(const AnyArgs& call) {
+  const auto bytes = [](std::int64_t rows, std::int64_t cols) { return Area(rows, cols) * kFloat; };
+  if (const auto* a = std::get_if<MatmulArgs>(&call)) {
+    const double out = bytes(a->m, a->w.rows);
+    return {bytes(a->m, a->w.cols) + (a->accumulate ? out : 0), out};
+  }
+  if (const auto* a = std::get_if<MatmulFp8ChannelArgs>(&call)) {
+    return {bytes(a->m, a->w.cols), bytes(a->m, a->w.rows)};
+  }
+  if (const auto* a = std::get_if<ExpertMatmulArgs>(&call)) {
+    const std::int64_t inputs = a->rows / std::max<std::int64_t>(1, a->x_repeat);
+    return {bytes(inputs, a->w.cols) + bytes(a->rows, 1), bytes(a->rows, ExpertOutputs(*a))};
+  }
+  if (const auto* a = std::get_if<HeadMatmulArgs>(&call)) {
+    return {bytes(a->rows * a->heads, a->w.cols), bytes(a->rows, a->w.rows)};
+  }
+  if (const auto* a = std::get_if<EmbedArgs>(&call)) return {0, bytes(a->rows, a->table.cols)};
+  return {};
+}
+
 OpWork WorkOf(const AnyArgs& call, double positions) { return std::visit(Work{positions}, call); }
 
 }  // namespace vt

@@ -21,6 +21,13 @@ struct OpWork {
   std::int64_t cols = 0;             // of the matrix: values that an output is the sum of
 };
 
+// What a product takes and gives: the values that cross where it runs away from its part.
+struct OperandBytes {
+  double in = 0;
+  double out = 0;
+};
+OperandBytes OperandsOf(const AnyArgs& call);
+
 // `positions`: that each row of an attention or an indexer reads.
 OpWork WorkOf(const AnyArgs& call, double positions);
 

@@ -133,6 +133,7 @@ std::vector<std::string> NotesOn(const GgufFile& file, const ModelSpec& spec,
     group->types.insert(NameOf(file.tensors()[t].type));
   }
   std::vector<std::string> notes;
+  notes.reserve(expanded.size() + spared.size());
   for (const auto& [device, group] : expanded) {
     notes.push_back(request.devices[At(device)].id + ": " + std::to_string(group.matrices) +
                     " matrices" + " of " + SizeText(group.disk) + " are expanded to bf16, " +

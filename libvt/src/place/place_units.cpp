@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include "base/arena.h"
 #include "models/spec_weights.h"
 #include "place/overhead.h"
+#include "place/work_kinds.h"
 #include "plan/placement.h"
-#include "plan/step_measure.h"
 
 namespace vt {
 namespace {
-
-constexpr int kMostKinds = 64;
 
 std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
@@ -34,110 +31,6 @@ Weights WeightsOf(Objective objective) {
       return {1, 4};
   }
   return {};  // of equals the one that reads prompts faster
-}
-
-// The unit of a part, as the planner's sizes see it.
-void Mark(PartSet& parts, ModelPart part, int layer) {
-  if (part == ModelPart::kInput) parts.input = true;
-  if (part == ModelPart::kOutput) parts.output = true;
-  if (layer < 0) return;
-  PartSet::Layer& l = parts.layers[At(layer)];
-  if (part == ModelPart::kMixer) l.mixer = true;
-  if (part == ModelPart::kFfn) l.ffn = true;
-  if (part == ModelPart::kExperts) l.experts = true;
-}
-
-void Join(PartSet& parts, const PartSet& more) {
-  parts.input = parts.input || more.input;
-  parts.output = parts.output || more.output;
-  for (std::size_t i = 0; i < parts.layers.size(); ++i) {
-    parts.layers[i].mixer = parts.layers[i].mixer || more.layers[i].mixer;
-    parts.layers[i].ffn = parts.layers[i].ffn || more.layers[i].ffn;
-    parts.layers[i].experts = parts.layers[i].experts || more.layers[i].experts;
-  }
-}
-
-// Working memory by kinds of work: units whose buffers are equally wide are of one kind.
-class WorkKinds {
- public:
-  WorkKinds(const GgufFile& file, const ModelSpec& spec, const PlaceRequest& request,
-            EnginePlan plan)
-      : spec_(spec), plan_(std::move(plan)) {
-    for (const DeviceInfo& device : request.devices) {
-      const bool host = device.kind == DeviceKind::kCpu;
-      // Of the host it is taken whether it does anything or not.
-      overhead_.push_back(host ? 0 : OverheadOf(file, device, request.calibration).bytes());
-    }
-  }
-
-  int KindOf(ModelPart part, int layer) {
-    PartSet alone;
-    alone.layers.resize(spec_.layers.size());
-    Mark(alone, part, layer);
-    const StepSizes sizes = MeasureStep(spec_, plan_, alone);
-    const auto [known, fresh] = known_.try_emplace(
-        std::tuple(part, ActivationBytes(sizes), LogitBytes(sizes), Signature(sizes)),
-        std::min(static_cast<int>(kinds_.size()), kMostKinds - 1));
-    if (!fresh) return known->second;
-    if (known->second == static_cast<int>(kinds_.size())) {
-      kinds_.push_back(std::move(alone));
-    } else {
-      Join(kinds_.back(), alone);
-    }
-    return known->second;
-  }
-
-  std::uint64_t Bytes(int device, std::uint64_t kinds) const {
-    if (kinds == 0) return 0;
-    PartSet parts;
-    parts.layers.resize(spec_.layers.size());
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      if (kinds >> k & 1) Join(parts, kinds_[k]);
-    }
-    const StepSizes sizes = MeasureStep(spec_, plan_, parts);
-    return ActivationBytes(sizes) + LogitBytes(sizes) + ScratchBytes(sizes) + overhead_[At(device)];
-  }
-
- private:
-  // All sizes, so that those of two kinds that add up to the same are told apart.
-  static std::vector<std::int64_t> Signature(const StepSizes& s) {
-    std::vector<std::int64_t> sizes = {s.scratch_floats};
-#define VT_SIZE(type, name, elements) sizes.push_back(elements);
-    VT_STEP_BUFFERS(VT_SIZE)
-#undef VT_SIZE
-    return sizes;
-  }
-
-  const ModelSpec& spec_;
-  EnginePlan plan_;
-  std::vector<std::uint64_t> overhead_;
-  std::map<std::tuple<ModelPart, std::uint64_t, std::uint64_t, std::vector<std::int64_t>>, int>
-      known_;
-  std::vector<PartSet> kinds_;
-};
-
-// Values that a product takes and gives.
-std::pair<double, double> OperandBytes(const AnyArgs& call) {
-  constexpr double kFloat = sizeof(float);
-  const auto bytes = [](std::int64_t rows, std::int64_t cols) {
-    return static_cast<double>(rows) * static_cast<double>(cols) * kFloat;
-  };
-  if (const auto* a = std::get_if<MatmulArgs>(&call)) {
-    return {bytes(a->m, a->w.cols) + (a->accumulate ? bytes(a->m, a->w.rows) : 0),
-            bytes(a->m, a->w.rows)};
-  }
-  if (const auto* a = std::get_if<MatmulFp8ChannelArgs>(&call)) {
-    return {bytes(a->m, a->w.cols), bytes(a->m, a->w.rows)};
-  }
-  if (const auto* a = std::get_if<ExpertMatmulArgs>(&call)) {
-    return {bytes(a->rows / std::max<std::int64_t>(1, a->x_repeat), a->w.cols) + bytes(a->rows, 1),
-            bytes(a->rows, ExpertOutputs(*a))};
-  }
-  if (const auto* a = std::get_if<HeadMatmulArgs>(&call)) {
-    return {bytes(a->rows * a->heads, a->w.cols), bytes(a->rows, a->w.rows)};
-  }
-  if (const auto* a = std::get_if<EmbedArgs>(&call)) return {0, bytes(a->rows, a->table.cols)};
-  return {0, 0};
 }
 
 bool Multiplies(const AnyArgs& call) {
@@ -371,7 +264,7 @@ class Builder {
       }
       if (tensor >= 0 && pins_.device[At(tensor)] >= 0) {
         product_[At(d)][At(tensor)] += seconds;
-        const auto [in, out] = OperandBytes(op.call);
+        const auto [in, out] = OperandsOf(op.call);
         for (int home = 0; home < n_; ++home) {
           const int there = pins_.device[At(tensor)];
           if (there != d || home == there) continue;

@@ -1,6 +1,7 @@
 #include "place/plan_map.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/json_writer.h"
 #include "place/size_text.h"
@@ -54,7 +55,7 @@ std::string Wrapped(std::string_view text, std::size_t first, std::size_t indent
 
 std::size_t Column(std::uint64_t bytes, std::uint64_t scale) {
   const double share = static_cast<double>(bytes) / static_cast<double>(scale);
-  return std::min(static_cast<std::size_t>(share * kBarWidth + 0.5), kBarWidth);
+  return std::min(static_cast<std::size_t>(std::lround(share * kBarWidth)), kBarWidth);
 }
 
 // The bar of a row that begins after `before` bytes, with the line of the budget.

@@ -74,7 +74,7 @@ std::uint64_t TickStep(std::uint64_t scale) {
 std::string TickText(std::uint64_t bytes) {
   std::string text = SizeText(bytes);
   const std::size_t dot = text.find('.'), blank = text.find(' ');
-  if (dot != std::string::npos && text.find_first_not_of("0", dot + 1) == blank) {
+  if (dot != std::string::npos && text.find_first_not_of('0', dot + 1) == blank) {
     text.erase(dot, blank - dot);
   }
   return text;
@@ -177,7 +177,8 @@ class DeviceStrip {
     std::size_t at = 0;
     const auto entry = [&](const char* colour, const std::string& text) {
       const double x = kLeft + kListColumn * static_cast<double>(at % 3);
-      const double y = top + kListRow * static_cast<double>(at / 3 + 1);
+      const std::size_t row = at / 3 + 1;
+      const double y = top + kListRow * static_cast<double>(row);
       ++at;
       out += Format(
           "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"11\" fill=\"%s\" "

@@ -33,7 +33,8 @@ struct SearchGraph {
 
   int size() const { return static_cast<int>(units.size()); }
   double EdgeSeconds(const SearchEdge& edge, int from, int to) const {
-    return edge.seconds[static_cast<std::size_t>(from * devices + to)];
+    return edge.seconds[static_cast<std::size_t>(from) * static_cast<std::size_t>(devices) +
+                        static_cast<std::size_t>(to)];
   }
   // By unit of the problem.
   std::vector<int> Spread(const std::vector<int>& device) const;

@@ -245,6 +245,7 @@ void AddFromTheLast(const SearchGraph& graph, WorkMemory& work,
 
 std::vector<std::vector<int>> StartingPoints(const SearchGraph& graph, WorkMemory& work) {
   std::vector<std::vector<int>> points;
+  points.reserve(At(graph.devices));
   for (int d = 0; d < graph.devices; ++d) points.emplace_back(At(graph.size()), d);
   AddFromTheLast(graph, work, points);
   AddRuns(graph, work, points);
