@@ -390,6 +390,21 @@ TEST(FitTool, TheHowtoShowsRealAnswers) {
   EXPECT_EQ(examples, 3);
 }
 
+TEST(FitTool, TheHowtosMapIsReal) {
+  const auto model = ModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
+  if (!model) VT_NOT_RUN("SmolLM2-135M-Instruct.Q4_1.gguf");
+  const std::string page = ReadFile(DataPath("../../docs/howto/read-a-verdict.md"));
+  const std::size_t begin = page.find("$ vt-place ");
+  const std::size_t answer = page.find("/p'\n", begin) + 4;
+  ASSERT_NE(begin, std::string::npos);
+  const std::string command = page.substr(begin + 2, answer - begin - 2);
+  const Outcome outcome = RunShell("ln -s " + Quote(*model) + " . && cp " +
+                                   Quote(DataPath("../../profiles/sim-small.json")) +
+                                   " . && PATH=\"$(dirname \"$VT\"):$PATH\" && " + command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, page.substr(answer, page.find("```", answer) - answer));
+}
+
 TEST(FitTool, PagesNameEveryKeyAndTheirExamplesRun) {
   for (const std::string name : {"vt.fit", "vt.fit-profiles", "vt.calibration"}) {
     const std::string page = ReadFile(DataPath("../../docs/json/" + name + ".md"));

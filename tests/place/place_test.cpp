@@ -225,7 +225,9 @@ TEST(PlaceModel, IsQuickForAHundredLayersOnThreeDevices) {
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   RecordProperty("seconds", std::to_string(seconds));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(seconds, 1.0);
+#endif
 }
 
 TEST(PlaceModel, IsNeverSlowerThanFillingInOrder) {

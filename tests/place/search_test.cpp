@@ -228,7 +228,9 @@ TEST(Search, HundredLayersOnThreeDevicesTakeUnderASecond) {
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ExpectHonest(p, answer);
   RecordProperty("seconds", std::to_string(seconds));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(seconds, 1.0);
+#endif
 }
 
 // Two equal accelerators, 48 equal layers, the experts of 24 on the host: both that are needed are
