@@ -166,7 +166,9 @@ OpTime DeviceRates::TimeOf(const OpWork& work, bool plain) const {
   if (device_.kind == DeviceKind::kCpu && work.cols > 0) {
     slower = (1 + kOutputCols / static_cast<double>(work.cols)) / (1 + kOutputCols / kRateCols);
   }
-  const double weights = work.weight_bytes / product.bytes_per_s * slower;
+  // What memory takes of a byte's time does not grow with them.
+  const double byte_s = 1 / product.bytes_per_s, memory_byte_s = std::min(byte_s, 1 / memory_);
+  const double weights = work.weight_bytes * (memory_byte_s + (byte_s - memory_byte_s) * slower);
   const double cells = work.cell_bytes / attention_bytes_;
   const double activations = work.activation_bytes / activations_;
   double arithmetic = work.operations / ops_per_s * slower;
