@@ -347,6 +347,28 @@ TEST(ParseProfileTest, MissesNoRequiredKey) {
   }
 }
 
+TEST(ParseProfileTest, ReadsWhatKernelsReach) {
+  const auto with = [](const std::string& rates) {
+    return ParseProfile(
+        R"({"schema":"vt.profile/1","name":"n","description":"d","devices":[{"id":"cpu",)"
+        R"("kind":"cpu","name":"c","cores":2,"memory":{"total_bytes":null},"kernel_rates":)" +
+        rates + R"(,"launch_us":{"value":0.5,"source":"measured"}}]})");
+  };
+  const Result<Profile> profile =
+      with(R"({"q4_k":{"gb_per_s":{"value":20.5,"source":"measured"},)"
+           R"("tflops":{"value":0.2,"source":"measured"}},"attention":{"tflops":null}})");
+  ASSERT_TRUE(profile.ok()) << profile.status().message();
+  const DeviceInfo& cpu = profile->devices[0];
+  EXPECT_EQ(cpu.launch_us.value, 0.5);
+  ASSERT_EQ(cpu.kernel_rates.size(), 2u);
+  EXPECT_EQ(cpu.kernel_rates.at("q4_k").gb_per_s.value, 20.5);
+  EXPECT_EQ(cpu.kernel_rates.at("q4_k").tflops.value, 0.2);
+  EXPECT_FALSE(cpu.kernel_rates.at("attention").tflops.value.has_value());
+  EXPECT_EQ(with(R"({"q9_z":{}})").status().at(), "/devices/0/kernel_rates/q9_z");
+  EXPECT_EQ(with(R"({"q4_k":{"fast":1}})").status().at(), "/devices/0/kernel_rates/q4_k/fast");
+  EXPECT_EQ(with("[]").status().at(), "/devices/0/kernel_rates");
+}
+
 TEST(ParseProfileTest, RefusesWhatIsNoObject) {
   for (const char* text : {"", "[]", "null", "{\"name\": 1, \"name\": 2}", "{} {}"}) {
     EXPECT_EQ(ParseProfile(text).status().code(), Code::kInvalid) << text;

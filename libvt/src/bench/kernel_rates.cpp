@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "bench/op_speed.h"
 #include "bench/statistics.h"
@@ -23,7 +24,9 @@ constexpr std::uint64_t kSeed = 20240229;
 constexpr std::uint64_t kBuffer = std::uint64_t{256} << 20;
 // Of a run, which is long enough for the clock.
 constexpr std::uint64_t kRunBytes = std::uint64_t{16} << 20;
-constexpr double kBudgetSeconds = 0.25;
+constexpr double kBudgetSeconds = 0.08;
+// All is measured so often, and the best counts: what disturbs a machine lasts seconds.
+constexpr int kRounds = 3;
 constexpr std::size_t kMostRuns = 1000;
 constexpr std::int64_t kRows = 1024, kCols = kRateCols, kBatch = 256;
 
@@ -189,16 +192,29 @@ Status AddLaunch(const DeviceInfo& cpu, Meter& meter, KernelRates& rates) {
 Result<KernelRates> MeasureKernelRates(
     const DeviceInfo& cpu, ThreadPool& pool, const std::atomic<bool>* cancel,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  KernelRates rates;
+  KernelRates best;
   Meter meter(cpu, pool, cancel);
   const auto types = AllDTypes();
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (progress) progress(i, types.size());
-    VT_RETURN_IF_ERROR(AddProducts(cpu, meter, types[i].type, rates));
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    KernelRates rates;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      if (progress) progress(round * types.size() + i, kRounds * types.size());
+      VT_RETURN_IF_ERROR(AddProducts(cpu, meter, types[i].type, rates));
+    }
+    VT_RETURN_IF_ERROR(AddAttention(meter, rates));
+    VT_RETURN_IF_ERROR(AddLaunch(cpu, meter, rates));
+    if (round == 0) {
+      best = std::move(rates);
+      continue;
+    }
+    best.launch_us = std::min(best.launch_us, rates.launch_us);
+    for (std::size_t i = 0; i < best.kernels.size(); ++i) {
+      MeasuredKernel& kernel = best.kernels[i];
+      kernel.gb_per_s = std::max(kernel.gb_per_s, rates.kernels[i].gb_per_s);
+      kernel.tflops = std::max(kernel.tflops, rates.kernels[i].tflops);
+    }
   }
-  VT_RETURN_IF_ERROR(AddAttention(meter, rates));
-  VT_RETURN_IF_ERROR(AddLaunch(cpu, meter, rates));
-  return rates;
+  return best;
 }
 
 }  // namespace vt
