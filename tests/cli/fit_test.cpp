@@ -15,6 +15,12 @@ namespace {
 
 using nlohmann::json;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMeasured = false;  // sanitizers need time and memory of their own
+#else
+constexpr bool kMeasured = true;
+#endif
+
 // Beside vt-run, whose place RunShell knows.
 constexpr const char* kFit = "\"$(dirname \"$VT\")/vt-fit\" ";
 constexpr const char* kPlace = "\"$(dirname \"$VT\")/vt-place\" ";
@@ -107,11 +113,11 @@ TEST(FitTool, ReadsTheHeaderAloneAndQuickly) {
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = RunVt(command);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    EXPECT_LT(outcome.peak_resident_kib, 64 << 10);
+    if (kMeasured) EXPECT_LT(outcome.peak_resident_kib, 64 << 10);
     fastest = std::min(fastest, outcome.seconds);
   }
   // 50 ms on a machine of its own; tests share theirs.
-  EXPECT_LT(fastest, 0.5);
+  if (kMeasured) EXPECT_LT(fastest, 0.5);
 }
 
 TEST(FitTool, FilesDocumentsAndPipesSayTheSame) {
@@ -349,6 +355,7 @@ void ExpectRunWithinVerdict(const std::string& path, const std::string& prompt) 
   ASSERT_EQ(run.exit_code, 0) << path << "\n" << run.err;
   const auto peak = static_cast<std::uint64_t>(run.peak_resident_kib) << 10;
   const std::uint64_t need = cpu["need_bytes"];
+  if (!kMeasured) return;
   EXPECT_LE(peak, need) << path;
   EXPECT_LE(peak, need - RowBytes(cpu, "runtime") - RowBytes(cpu, "margin") + (64u << 20)) << path;
 }
