@@ -44,7 +44,6 @@ class Pass {
                  std::int64_t cols);
   Status Quantize(Operand& in);
   Status Matmul(Operand& in, const LinearRef& w, float* out, bool accumulate = false);
-  Status MatmulFp8(const Operand& in, const Weight& weight, float* out, bool accumulate);
   // The end of a branch: its last projection, its norm, its scale, added to the stream.
   Status AddBranch(int index, const char* place, Operand& in, const LinearRef& w,
                    const LinearRef& post_norm);

@@ -98,8 +98,12 @@ Weight ModelWeights::Matrix(const WeightRef& ref) const {
   weight.rows = ref.rows;
   weight.cols = ref.cols;
   if (t.data) weight.data = t.data + t.row_bytes * static_cast<std::uint64_t>(ref.row_begin);
-  if (ref.scales >= 0 && tensors_[Index(ref.scales)].floats) {
-    weight.row_scales = tensors_[Index(ref.scales)].floats + ref.row_begin;
+  if (ref.scales >= 0) {
+    weight.scales = {.values = tensors_[Index(ref.scales)].floats,
+                     .block_rows = ref.scale_rows,
+                     .block_cols = ref.scale_cols,
+                     .matrix_rows = ref.matrix_rows,
+                     .first_row = ref.row_begin};
   }
   return weight;
 }
