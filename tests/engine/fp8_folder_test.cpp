@@ -143,6 +143,67 @@ TEST_P(Fp8Folder, RunsOnTheSimulatedDevice) {
   }
 }
 
+// Latent attention, whose joint matrix of keys and values is decoded when it is cut, and an
+// indexer.
+std::string WriteLatent(ScaleForm form) {
+  constexpr std::uint64_t kHeads = 3, kKeys = 40, kRope = 16, kValues = 50, kRank = 136;
+  Fp8Folders folders(form);
+  folders.Floats("model.embed_tokens.weight", {kVocab, kWidth});
+  folders.Matrix("lm_head.weight", kVocab, kWidth);
+  folders.Floats("model.norm.weight", {kWidth}, 1);
+  for (std::uint64_t i = 0; i < kLayers; ++i) {
+    const std::string layer = "model.layers." + std::to_string(i) + ".";
+    const std::string at = layer + "self_attn.";
+    folders.Floats(layer + "input_layernorm.weight", {kWidth}, 1);
+    folders.Floats(layer + "post_attention_layernorm.weight", {kWidth}, 1);
+    folders.Matrix(at + "q_a_proj.weight", 130, kWidth);
+    folders.Floats(at + "q_a_layernorm.weight", {130}, 1);
+    folders.Matrix(at + "q_b_proj.weight", kHeads * (kKeys + kRope), 130);
+    folders.Matrix(at + "kv_a_proj_with_mqa.weight", kRank + kRope, kWidth);
+    folders.Floats(at + "kv_a_layernorm.weight", {kRank}, 1);
+    folders.Matrix(at + "kv_b_proj.weight", kHeads * (kKeys + kValues), kRank);
+    folders.Matrix(at + "o_proj.weight", kWidth, kHeads * kValues);
+    folders.Matrix(at + "indexer.wq_b.weight", 2 * 32, 130);
+    folders.Matrix(at + "indexer.wk.weight", 32, kWidth);
+    folders.Floats(at + "indexer.k_norm.weight", {32}, 1);
+    folders.Floats(at + "indexer.k_norm.bias", {32});
+    folders.Floats(at + "indexer.weights_proj.weight", {2, kWidth});
+    if (i == 0) {
+      AddFeedForward(folders, layer + "mlp.", 200);
+      continue;
+    }
+    folders.Floats(layer + "mlp.gate.weight", {3, kWidth});
+    folders.Floats(layer + "mlp.gate.e_score_correction_bias", {3});
+    AddFeedForward(folders, layer + "mlp.shared_experts.", 144);
+    for (int e = 0; e < 3; ++e) {
+      AddFeedForward(folders, layer + "mlp.experts." + std::to_string(e) + ".", 144);
+    }
+  }
+  const std::string folder = test::TempDir();
+  folders.Write(folder, Config("deepseek_v32",
+                               R"("q_lora_rank":130,"kv_lora_rank":136,"qk_nope_head_dim":40,)"
+                               R"("qk_rope_head_dim":16,"v_head_dim":50,"n_routed_experts":3,)"
+                               R"("num_experts_per_tok":2,"n_shared_experts":1,)"
+                               R"("moe_intermediate_size":144,"first_k_dense_replace":1,)"
+                               R"("index_n_heads":2,"index_head_dim":32,"index_topk":8,)",
+                               "3"));
+  return folder;
+}
+
+TEST(Fp8LatentFolder, RunsAsTheNumbersItDecodesTo) {
+  for (const ScaleForm form : {ScaleForm::kRow, ScaleForm::kBlock}) {
+    const std::string folder = WriteLatent(form);
+    test::LoadedModel fp8 = test::LoadModel(folder + "/fp8", Options());
+    test::LoadedModel f32 = test::LoadModel(folder + "/f32", Options());
+    ASSERT_TRUE(fp8.engine && f32.engine);
+    for (const std::size_t chunk : {std::size_t{70}, std::size_t{1}}) {
+      EXPECT_EQ(test::PromptLogits(*fp8.engine, Prompt(70), chunk),
+                test::PromptLogits(*f32.engine, Prompt(70), chunk))
+          << "chunk " << chunk;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Scales, Fp8Folder,
     testing::Values(std::pair(ScaleForm::kRow, false), std::pair(ScaleForm::kBlock, false),
