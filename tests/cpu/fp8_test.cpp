@@ -178,7 +178,9 @@ TEST(MatmulFp8Test, WithoutScratchOnlyTheComposedFormIsRefused) {
   const MatmulFp8Args args{.w = {.type = DType::kF8_E4M3, .rows = 4, .cols = 32}, .m = 1};
   for (const auto& kernel : CpuOps().Rows<MatmulFp8Args>()) {
     EXPECT_EQ(kernel.supports(args).reason,
-              kernel.compose ? "the decoded weight takes 128 floats of scratch, seen 0" : "")
+              kernel.compose ? "decodes the whole weight, and has no room for it (128 floats of "
+                               "scratch wanted, 0 given)"
+                             : "")
         << kernel.name;
   }
 }
