@@ -23,8 +23,8 @@ class Problem {
  public:
   // A multiple of x_repeat rows.
   Problem(DType type, ActType act, std::int64_t experts, std::int64_t n, std::int64_t rows,
-          std::int64_t k, std::int64_t x_repeat = 1)
-      : f8_(type == DType::kF8_E4M3 ? experts * n : 0, k, 8),
+          std::int64_t k, std::int64_t x_repeat = 1, WeightScales blocks = {})
+      : f8_(type == DType::kF8_E4M3 ? experts * n : 0, k, 8, blocks),
         w_(experts * n * static_cast<std::int64_t>(RowBytes(type, static_cast<std::uint64_t>(k)))),
         bias_(experts * n),
         x_(rows / x_repeat * k),
@@ -63,6 +63,7 @@ class Problem {
 
   const ExpertMatmulArgs& args() const { return args_; }
   const float* x() const { return x_.data(); }
+  const F8Matrix& f8() const { return f8_; }
 
   // What becomes of row r with the matrix of `expert`, by the op for one matrix.
   std::vector<float> OneRow(std::int64_t r, std::int64_t expert) const {
@@ -74,10 +75,9 @@ class Problem {
     w.rows = n;
     w.data = static_cast<const std::uint8_t*>(w.data) +
              first * static_cast<std::int64_t>(RowBytes(w.type, static_cast<std::uint64_t>(k)));
-    if (w.row_scales) {
-      w.row_scales += first;
-      RunReference(
-          MatmulFp8ChannelArgs{.w = w, .x = args_.x + x_row * k, .m = 1, .out = out.data()});
+    if (w.type == DType::kF8_E4M3) {
+      w.scales.first_row += first;
+      RunReference(MatmulFp8Args{.w = w, .x = args_.x + x_row * k, .m = 1, .out = out.data()});
       for (std::int64_t i = 0; args_.bias && i < n; ++i) out[Size(i)] += bias_[first + i];
       return out;
     }
@@ -222,31 +222,51 @@ TEST(ExpertMatmulTest, Shapes) {
             "rows (6) must be a multiple of 4 (x_repeat)");
 }
 
-TEST(ExpertMatmulTest, CloseToDouble) {
-  constexpr std::int64_t kExperts = 3, kN = 5, kRows = 7, kCols = 100;
-  const F8Matrix w(kExperts * kN, kCols, 8);  // the same bytes as the problem's
-  const Problem problem(DType::kF8_E4M3, ActType::kF32, kExperts, kN, kRows, kCols);
+// Each expert's rows begin a block of their own, wherever the last one's ended.
+TEST(ExpertMatmulTest, BlocksOfScalesBeginAnewWithEachExpert) {
+  for (const std::int64_t n : {1, 100, 128, 150, 257}) {
+    for (const std::int64_t rows : {1, 7}) {
+      Problem problem(DType::kF8_E4M3, ActType::kF32, 3, n, rows, 300, 1, Blocks128(n));
+      for (const auto& ids : Routes(rows, 3)) Check(problem, ids);
+      problem.Choose(n / 2, n - n / 2);
+      for (const auto& ids : Routes(rows, 3)) Check(problem, ids);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+void CheckClose(std::int64_t experts, std::int64_t outputs, std::int64_t cols,
+                WeightScales blocks) {
+  constexpr std::int64_t kRows = 7;
+  const Problem problem(DType::kF8_E4M3, ActType::kF32, experts, outputs, kRows, cols, 1, blocks);
+  const F8Matrix& w = problem.f8();
   ExpertMatmulArgs args = problem.args();
   const std::vector<std::int32_t> ids = {2, 2, 0, 1, 1, 1, 0};
-  std::vector<float> got(Size(kRows * kN));
+  std::vector<float> got(Size(kRows * outputs));
   args.ids = ids.data();
   args.out = got.data();
   RunReference(args);
   std::vector<double> want, limit;
   for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t n = 0; n < kN; ++n) {
+    for (std::int64_t n = 0; n < outputs; ++n) {
       double sum = 0, size = 0;
-      for (std::int64_t c = 0; c < kCols; ++c) {
+      for (std::int64_t c = 0; c < cols; ++c) {
         const double product =
-            double{w.Value(ids[Size(r)] * kN + n, c)} * double{problem.x()[r * kCols + c]};
+            double{w.Value(ids[Size(r)] * outputs + n, c)} * double{problem.x()[r * cols + c]};
         sum += product;
         size += std::abs(product);
       }
       want.push_back(sum);
-      limit.push_back(size * SumError(kCols));
+      limit.push_back(size * SumError(cols));
     }
   }
   ExpectNear(want, got, limit, "expert_matmul");
+}
+
+TEST(ExpertMatmulTest, CloseToDouble) {
+  CheckClose(3, 5, 100, {});
+  CheckClose(3, 100, 150, Blocks128(100));
+  CheckClose(3, 130, 150, Blocks128(130));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace {
 class Problem {
  public:
   Problem(DType type, std::int64_t heads, std::int64_t n, std::int64_t k, std::int64_t rows,
-          std::int64_t x_stride = 0, std::int64_t out_stride = 0)
-      : f8_(type == DType::kF8_E4M3 ? heads * n : 0, k, 8),
+          std::int64_t x_stride = 0, std::int64_t out_stride = 0, WeightScales blocks = {})
+      : f8_(type == DType::kF8_E4M3 ? heads * n : 0, k, 8, blocks),
         w_(heads * n * static_cast<std::int64_t>(RowBytes(type, static_cast<std::uint64_t>(k)))),
         x_(rows * heads > 0 ? (rows * heads - 1) * (x_stride ? x_stride : k) + k : 0),
         n_(n) {
@@ -56,9 +56,9 @@ class Problem {
                first * static_cast<std::int64_t>(RowBytes(w.type, static_cast<std::uint64_t>(k)));
       std::vector<float> out(Size(n_));
       const float* x = args_.x + i * XStride();
-      if (w.row_scales) {
-        w.row_scales += first;
-        RunReference(MatmulFp8ChannelArgs{.w = w, .x = x, .m = 1, .out = out.data()});
+      if (w.type == DType::kF8_E4M3) {
+        w.scales.first_row += first;
+        RunReference(MatmulFp8Args{.w = w, .x = x, .m = 1, .out = out.data()});
       } else {
         RunReference(MatmulArgs{.w = w, .x = x, .m = 1, .out = out.data()});
       }
@@ -119,24 +119,40 @@ TEST(HeadMatmulTest, LongRows) {
   }
 }
 
-TEST(HeadMatmulTest, CloseToDouble) {
-  constexpr std::int64_t kHeads = 3, kN = 9, kRows = 35, kCols = 100;
-  const Problem problem(DType::kF8_E4M3, kHeads, kN, kCols, kRows, kCols, kN);
+// Heads that begin within a block of scales, or each with blocks of its own.
+TEST(HeadMatmulTest, BlocksOfScales) {
+  for (const std::int64_t matrix_rows : {0, 70}) {
+    for (const std::int64_t rows : {1, 40}) {
+      Check(Problem(DType::kF8_E4M3, 3, 70, 300, rows, 0, 0, Blocks128(matrix_rows)));
+    }
+  }
+  Check(Problem(DType::kF8_E4M3, 2, 40, 1024, 35, 1030, 41, Blocks128(0)));
+}
+
+void CheckClose(std::int64_t heads, std::int64_t outputs, std::int64_t cols, WeightScales blocks) {
+  constexpr std::int64_t kRows = 35;
+  const Problem problem(DType::kF8_E4M3, heads, outputs, cols, kRows, cols, outputs, blocks);
   std::vector<double> want, limit;
-  for (std::int64_t i = 0; i < kRows * kHeads; ++i) {
-    for (std::int64_t n = 0; n < kN; ++n) {
+  for (std::int64_t i = 0; i < kRows * heads; ++i) {
+    for (std::int64_t n = 0; n < outputs; ++n) {
       double sum = 0, size = 0;
-      for (std::int64_t c = 0; c < kCols; ++c) {
-        const double product = double{problem.f8().Value(i % kHeads * kN + n, c)} *
-                               double{problem.args().x[i * kCols + c]};
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const double product = double{problem.f8().Value(i % heads * outputs + n, c)} *
+                               double{problem.args().x[i * cols + c]};
         sum += product;
         size += std::abs(product);
       }
       want.push_back(sum);
-      limit.push_back(size * SumError(kCols));
+      limit.push_back(size * SumError(cols));
     }
   }
   ExpectNear(want, problem.Run(), limit, problem.Label());
+}
+
+TEST(HeadMatmulTest, CloseToDouble) {
+  CheckClose(3, 9, 100, {});
+  CheckClose(3, 90, 140, Blocks128(0));
+  CheckClose(3, 90, 140, Blocks128(90));
 }
 
 TEST(HeadMatmulTest, Shapes) {

@@ -155,6 +155,9 @@ std::vector<T> RunEveryKernel(Args args, const std::vector<T>& initial, Bind bin
   }
   for (const Kernel<Args>& kernel : CpuOps().Rows<Args>()) {
     if (kernel.device != DeviceKind::kCpu || !kernel.compose) continue;
+    if constexpr (requires { args.scratch_floats = ScratchFloats(args); }) {
+      args.scratch_floats = ScratchFloats(args);
+    }
     EXPECT_TRUE(kernel.supports(args).yes) << label << ": " << kernel.name;
     if constexpr (HasScratch<Args>) {
       Guarded<float> scratch(

@@ -53,8 +53,8 @@ TEST(ShapesTest, NothingToDoIsTaken) {
   ExpectTaken(MulArgs{.rows = 3, .cols = 0, .b_cols = 0});
   ExpectTaken(SoftmaxArgs{.rows = 0, .cols = 4});
   ExpectTaken(ArgMaxArgs{.rows = 0, .cols = 4});
-  ExpectTaken(DequantFp8ChannelArgs{.w = {.type = DType::kF8_E4M3, .rows = 0, .cols = 4}});
-  ExpectTaken(MatmulFp8ChannelArgs{.w = {.type = DType::kF8_E4M3, .rows = 3, .cols = 4}, .m = 0});
+  ExpectTaken(DequantFp8Args{.w = {.type = DType::kF8_E4M3, .rows = 0, .cols = 4}});
+  ExpectTaken(MatmulFp8Args{.w = {.type = DType::kF8_E4M3, .rows = 3, .cols = 4}, .m = 0});
 }
 
 template <class Args>
@@ -144,9 +144,9 @@ TEST(ShapesTest, Matmuls) {
   }
   ExpectRefusedForAct(
       ExpertMatmulArgs{.w = {.type = DType::kF8_E4M3, .rows = 6, .cols = 5}, .experts = 3}, "");
-  ExpectRefused(MatmulFp8ChannelArgs{.w = {.type = DType::kF8_E4M3, .rows = 6, .cols = 5}, .m = -1},
+  ExpectRefused(MatmulFp8Args{.w = {.type = DType::kF8_E4M3, .rows = 6, .cols = 5}, .m = -1},
                 "m (-1) must be at least 0");
-  ExpectRefused(DequantFp8ChannelArgs{.w = {.type = DType::kF8_E4M3, .rows = 6, .cols = -5}},
+  ExpectRefused(DequantFp8Args{.w = {.type = DType::kF8_E4M3, .rows = 6, .cols = -5}},
                 "columns of the weight (-5) must be at least 0");
   ExpectRefused(EmbedArgs{.table = q4, .rows = -1}, "rows (-1) must be at least 0");
 }

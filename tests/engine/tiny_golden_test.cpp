@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/golden.h"
+#include "support/latent_folder.h"
 #include "support/model_run.h"
 #include "support/test_files.h"
 #include "support/tiny_models.h"
@@ -56,6 +57,22 @@ TEST_P(TinyGolden, MatchesInPromptAndInOneTokenSteps) {
 TEST(FolderGolden, MatchesItsGgufTwin) {
   for (const std::string name : {"gemma4-26b", "gemma4-e4b"}) {
     ExpectGolden(test::TinyPath(name + "-hf"), name);
+  }
+}
+
+// Folders of the DeepSeek family, made of the tiny models: their joint matrix of keys and values is
+// split, and layers that predict ahead change nothing.
+TEST(FolderGolden, LatentModelsMatchTheirGgufTwins) {
+  for (const std::string name :
+       {"deepseek2-moe", "deepseek2-yarn", "deepseek32-moe", "glm-dsa-moe"}) {
+    const Result<GgufFile> twin = GgufFile::Open(test::TinyPath(name + ".gguf"));
+    ASSERT_TRUE(twin.ok()) << twin.status().message();
+    for (const int ahead : {0, 1}) {
+      SCOPED_TRACE(name + ", " + std::to_string(ahead) + " layers ahead");
+      const std::string folder = test::TempDir();
+      test::LatentFolder(*twin).Write(folder, ahead);
+      ExpectGolden(folder, name);
+    }
   }
 }
 

@@ -120,8 +120,9 @@ TEST_F(HfFolder, ACutShardIsRefused) {
 TEST_F(HfFolder, Architecture) {
   config_["model_type"] = "bert";
   EXPECT_EQ(AllMessage(Code::kUnsupported),
-            "config.json: key \"model_type\": \"bert\" is not read from a folder (known: gemma4, "
-            "gemma4_text, llama, mistral, qwen2, qwen3, qwen3_moe); convert the model to GGUF");
+            "config.json: key \"model_type\": \"bert\" is not read from a folder (known: "
+            "deepseek_v3, deepseek_v32, gemma4, gemma4_text, glm_moe_dsa, llama, mistral, qwen2, "
+            "qwen3, qwen3_moe); convert the model to GGUF");
   config_.erase("model_type");
   EXPECT_EQ(AllMessage(),
             "config.json: key \"model_type\": missing (want the name of an architecture)");

@@ -93,7 +93,8 @@ std::string Page() {
     rows[name].features.insert("as its relatives");
     rows[name].goldens.emplace_back("not verified: no golden");
   }
-  for (const char* folder : {"gemma4", "llama", "mistral3", "qwen2", "qwen3", "qwen3moe"}) {
+  for (const char* folder : {"deepseek2", "deepseek32", "gemma4", "glm-dsa", "llama", "mistral3",
+                             "qwen2", "qwen3", "qwen3moe"}) {
     if (rows.contains(folder)) rows[folder].folder = true;
   }
   std::ostringstream page;

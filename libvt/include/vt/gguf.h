@@ -14,7 +14,8 @@
 //    or {.., .., experts}:
 //      weight[n, k] = f8[n, k] * scale[n / 128, k / 128]
 //    Every f8_e4m3 tensor has exactly one of the two.
-//  * A tensor may be in parts, see GgufTensor::parts.
+//  * A tensor may be in parts, or cut out of the joint matrix of keys and values, see
+//    GgufTensor::parts and ::cut.
 //  * A computed tensor (rope_freqs.weight) lies in a shard that is no file.
 // Sources: the GGUF specification (ggml/docs/gguf.md), the safetensors format description
 // (huggingface/safetensors, README.md).
@@ -82,6 +83,25 @@ struct GgufTensorPart {
   std::uint64_t bytes = 0;
 };
 
+// A tensor [matrices, rows, cols] that is cut out of a stored matrix when it is copied: of each of
+// `matrices` runs of `stride_rows` stored rows those from first_row on, as they are or transposed;
+// decoded to f32 where the stored type is f8_e4m3.
+struct GgufCut {
+  DType stored = DType::kF32;  // f32, f16, bf16 or f8_e4m3
+  std::uint64_t matrices = 0;
+  std::uint64_t stride_rows = 0;
+  std::uint64_t first_row = 0;
+  std::uint64_t taken_rows = 0;
+  std::uint64_t stored_cols = 0;
+  bool transposed = false;
+  // Of f8_e4m3: one scale for each block of scale_rows x scale_cols of the stored matrix, and for
+  // what is left of one at its ends.
+  GgufTensorPart scales = {};
+  DType scale_type = DType::kF32;  // f32, f16 or bf16
+  std::uint64_t scale_rows = 1;
+  std::uint64_t scale_cols = 1;
+};
+
 struct GgufTensor {
   std::string_view name;
   DType type = DType::kF32;
@@ -93,6 +113,8 @@ struct GgufTensor {
   // one after the other (experts that a folder stores apart, rows in another order, bytes that are
   // not aligned), and GgufFile::CopyTo gathers it. Held by the GgufFile.
   std::span<const GgufTensorPart> parts = {};
+  // Where it is set, the one part is the stored matrix that the tensor is cut out of.
+  const GgufCut* cut = nullptr;
 
   std::uint64_t cols() const { return dims.empty() ? 1 : dims[0]; }
   std::uint64_t rows() const {  // product of all other dimensions

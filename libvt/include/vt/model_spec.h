@@ -23,7 +23,12 @@ struct WeightRef {
   std::int64_t row_begin = 0;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  int scales = -1;  // of an f8_e4m3 tensor: the tensor with a scale for each of its rows
+  // Of an f8_e4m3 tensor: the tensor with its scales, each for a block of scale_rows x scale_cols
+  // values; blocks begin anew every matrix_rows rows (0: never).
+  int scales = -1;
+  std::int64_t scale_rows = 1;
+  std::int64_t scale_cols = 0;  // 0: whole rows
+  std::int64_t matrix_rows = 0;
   explicit operator bool() const { return tensor >= 0; }
 };
 

@@ -137,7 +137,7 @@ std::optional<double> FlopsOf(const OpCase& op_case) {
   if (const auto* a = std::get_if<MatmulAlphaBetaArgs>(&call)) {
     return Product(a->m, a->b.rows, a->b.cols);
   }
-  if (const auto* a = std::get_if<MatmulFp8ChannelArgs>(&call)) {
+  if (const auto* a = std::get_if<MatmulFp8Args>(&call)) {
     return Product(a->m, a->w.rows, a->w.cols);
   }
   if (const auto* a = std::get_if<ExpertMatmulArgs>(&call); a && a->experts > 0) {

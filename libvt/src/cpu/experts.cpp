@@ -31,7 +31,7 @@ ShapeCheck CheckExperts(const ExpertMatmulArgs& args) {
 Support SupportsF32(const ExpertMatmulArgs& args) {
   return ShapeCheck()
       .And(CheckAct(ActType::kF32, args.act))
-      .And(args.w.type == DType::kF8_E4M3 ? CheckF8Weight(args.w) : CheckWeight(args.w))
+      .And(CheckAnyWeight(args.w))
       .And(CheckExperts(args));
 }
 
@@ -53,7 +53,7 @@ MatmulArgs ProductOf(const ExpertMatmulArgs& args, std::int64_t row_bytes, std::
   one.w.rows = n;
   one.w.data = static_cast<const std::uint8_t*>(args.w.data) + first * row_bytes;
   if (args.bias) one.bias = args.bias + first;
-  if (args.w.row_scales) one.w.row_scales = args.w.row_scales + first;
+  one.w.scales.first_row += first;
   if (args.act == ActType::kF32) {
     one.x = args.x + x_row * args.w.cols;
   } else {

@@ -1,4 +1,4 @@
-// Rows of the op table for f8_e4m3 weights with a scale per row.
+// Rows of the op table for f8_e4m3 weights and their scales.
 #include "cpu/matmul.h"
 #include "cpu/register.h"
 #include "cpu/weights.h"
@@ -8,37 +8,42 @@ namespace {
 
 constexpr std::int64_t kPartDecoded = 8 * 1024;
 
-Support SupportsDequant(const DequantFp8ChannelArgs& args) { return CheckF8Weight(args.w); }
+Support SupportsDequant(const DequantFp8Args& args) { return CheckF8Weight(args.w); }
 
-Support SupportsMatmul(const MatmulFp8ChannelArgs& args) {
+Support SupportsMatmul(const MatmulFp8Args& args) {
   return ShapeCheck().And(CheckF8Weight(args.w)).AtLeast("m", args.m, 0);
 }
 
 template <DequantF8Fn kDequant>
-void RunDequant(const DequantFp8ChannelArgs& args, Part part) {
+void RunDequant(const DequantFp8Args& args, Part part) {
   kDequant(args, Share(args.w.rows, part));
 }
 
-int DequantParts(const DequantFp8ChannelArgs& args) {
+int DequantParts(const DequantFp8Args& args) {
   return PartsFor(args.w.rows * args.w.cols, kPartDecoded);
 }
 
 template <MatmulFn kMatmul>
-void RunMatmul(const MatmulFp8ChannelArgs& args, Part part) {
+void RunMatmul(const MatmulFp8Args& args, Part part) {
   const Range rows = Share(args.w.rows, part, kRowGrain);
   if (rows.begin >= rows.end || args.m == 0) return;
-  kMatmul(MatmulArgs{.w = args.w, .x = args.x, .m = args.m, .out = args.out},
+  kMatmul(MatmulArgs{.w = args.w,
+                     .x = args.x,
+                     .m = args.m,
+                     .bias = args.bias,
+                     .accumulate = args.accumulate,
+                     .out = args.out},
           ShareOf(args.w, rows));
 }
 
-int MatmulParts(const MatmulFp8ChannelArgs& args) {
+int MatmulParts(const MatmulFp8Args& args) {
   return ProductParts(args.w.rows, args.w.rows * args.w.cols * args.m);
 }
 
 template <DequantF8Fn kDequant, MatmulFn kMatmul>
 void AddRows(Registry& registry, const CpuRow& row) {
-  AddRow<DequantFp8ChannelArgs>(registry, row, SupportsDequant, RunDequant<kDequant>, DequantParts);
-  AddRow<MatmulFp8ChannelArgs>(registry, row, SupportsMatmul, RunMatmul<kMatmul>, MatmulParts);
+  AddRow<DequantFp8Args>(registry, row, SupportsDequant, RunDequant<kDequant>, DequantParts);
+  AddRow<MatmulFp8Args>(registry, row, SupportsMatmul, RunMatmul<kMatmul>, MatmulParts);
 }
 
 }  // namespace

@@ -10,9 +10,7 @@ namespace vt {
 namespace {
 
 Support Supports(const HeadMatmulArgs& args) {
-  return ShapeCheck()
-      .And(args.w.type == DType::kF8_E4M3 ? CheckF8Weight(args.w) : CheckWeight(args.w))
-      .And(FactsOf<HeadMatmulArgs>().check_shape(args));
+  return ShapeCheck().And(CheckAnyWeight(args.w)).And(FactsOf<HeadMatmulArgs>().check_shape(args));
 }
 
 // With more rows of x than one pass of the matmul takes, weights that it would decode anew for each
@@ -46,7 +44,7 @@ void DecodedMatmul(const MatmulArgs& product, const MatmulShare& share) {
     MatmulArgs piece = product;
     piece.w.rows = std::min(most, product.w.rows - r);
     piece.w.data = static_cast<const std::uint8_t*>(product.w.data) + r * share.row_bytes;
-    if (product.w.row_scales) piece.w.row_scales += r;
+    piece.w.scales.first_row += r;
     piece.out += r;
     Decode<kDequant>(piece.w, share, decoded);
     piece.w = {.rows = piece.w.rows, .cols = piece.w.cols, .data = decoded};
@@ -73,7 +71,7 @@ void Run(const HeadMatmulArgs& args, Part part) {
     share.x_stride = args.heads * x_stride;
     share.out_stride = args.heads * out_stride;
     one.w.data = static_cast<const std::uint8_t*>(args.w.data) + r * share.row_bytes;
-    if (args.w.row_scales) one.w.row_scales += r;
+    one.w.scales.first_row += r;
     one.out = args.out + head * out_stride + r % n;
     if (IsDecoded(args.w.type) && args.rows > kOnePass && args.w.cols > 0 &&
         args.w.cols <= kDecoded) {

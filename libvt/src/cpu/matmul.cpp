@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kPartQuantized = 8 * 1024;
 
 Support SupportsEmbed(const EmbedArgs& args) {
-  return ShapeCheck().AtLeast("rows", args.rows, 0).And(CheckWeight(args.table));
+  return ShapeCheck().AtLeast("rows", args.rows, 0).And(CheckAnyWeight(args.table));
 }
 
 Support SupportsQuantize(const QuantizeArgs& args) {

@@ -1,9 +1,9 @@
-// What each instruction set's folder provides for embed, quantize, dequant_fp8_channel and the
+// What each instruction set's folder provides for embed, quantize, dequant_fp8 and the
 // matmuls: the same functions, with the same results to the bit.
 //
 // Order of additions, the same for every instruction set, share and number of rows:
 // - f32 activations: the dot product of cpu/generic/vec16.h over the decoded weights; those of f8
-//   are rounded to f32 after the row's scale.
+//   are rounded to f32 after their scale.
 // - q15 activations: a row is cut into groups of 32. The integer products of a group are summed
 //   exactly, in whatever order; cpu/generic/q15_group.h says how a group's sum becomes the float t.
 //   Group g adds to lane g % 8: lane = fma(t, activation scale, lane). Groups that would complete
@@ -33,7 +33,7 @@ struct MatmulShare {
 
 using EmbedFn = void (*)(const EmbedArgs&, const MatmulShare&);
 using QuantizeGroupsFn = void (*)(const QuantizeArgs&, Range groups);
-using DequantF8Fn = void (*)(const DequantFp8ChannelArgs&, Range rows);
+using DequantF8Fn = void (*)(const DequantFp8Args&, Range rows);
 using MatmulFn = void (*)(const MatmulArgs&, const MatmulShare&);
 
 void EmbedScalar(const EmbedArgs& args, const MatmulShare& share);
@@ -45,11 +45,11 @@ void QuantizeScalar(const QuantizeArgs& args, Range groups);
 void QuantizeAvx2(const QuantizeArgs& args, Range groups);
 void QuantizeAvx512(const QuantizeArgs& args, Range groups);
 
-void DequantF8Scalar(const DequantFp8ChannelArgs& args, Range rows);
-void DequantF8Avx2(const DequantFp8ChannelArgs& args, Range rows);
-void DequantF8Avx512(const DequantFp8ChannelArgs& args, Range rows);
+void DequantF8Scalar(const DequantFp8Args& args, Range rows);
+void DequantF8Avx2(const DequantFp8Args& args, Range rows);
+void DequantF8Avx512(const DequantFp8Args& args, Range rows);
 
-// f32, f16, bf16, block formats, and f8_e4m3 with row scales.
+// f32, f16, bf16, block formats, and f8_e4m3 with scales.
 void MatmulF32Scalar(const MatmulArgs& args, const MatmulShare& share);
 void MatmulF32Avx2(const MatmulArgs& args, const MatmulShare& share);
 void MatmulF32Avx512(const MatmulArgs& args, const MatmulShare& share);

@@ -11,7 +11,7 @@ void RegisterCpuKernels(Registry& registry);
 // The parts of that list.
 void RegisterCpuElementwise(Registry& registry);  // norms, rope, attention, activations, ...
 void RegisterCpuMatmul(Registry& registry);       // embed, quantize, matmul
-void RegisterCpuFp8(Registry& registry);          // dequant_fp8_channel, matmul_fp8_channel
+void RegisterCpuFp8(Registry& registry);          // dequant_fp8, matmul_fp8
 void RegisterCpuExperts(Registry& registry);      // expert_matmul
 void RegisterCpuHeadMatmul(Registry& registry);   // head_matmul
 

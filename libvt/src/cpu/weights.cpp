@@ -24,8 +24,11 @@ ShapeCheck CheckShape(const Weight& w) {
 
 Support CheckWeight(const Weight& w) {
   return ShapeCheck()
-      .True(w.type != DType::kF8_E4M3,
-            [] { return "f8_e4m3 weights are taken by matmul_fp8_channel and the expert ops"; })
+      .True(
+          w.type != DType::kF8_E4M3,
+          [] {
+            return "f8_e4m3 weights are taken by matmul_fp8, embed, head_matmul and the expert ops";
+          })
       .True(FindDequantize(w.type) != nullptr,
             [&] {
               return "weights of type " + std::string(NameOf(w.type)) +
@@ -38,7 +41,15 @@ Support CheckF8Weight(const Weight& w) {
   return ShapeCheck()
       .True(w.type == DType::kF8_E4M3,
             [&] { return "takes weights of type f8_e4m3, seen " + std::string(NameOf(w.type)); })
-      .And(CheckShape(w));
+      .And(CheckShape(w))
+      .AtLeast("rows of a block of scales", w.scales.block_rows, 1)
+      .AtLeast("columns of a block of scales", w.scales.block_cols, 0)
+      .AtLeast("rows between matrices of scales", w.scales.matrix_rows, 0)
+      .AtLeast("first row of scales", w.scales.first_row, 0);
+}
+
+Support CheckAnyWeight(const Weight& w) {
+  return w.type == DType::kF8_E4M3 ? CheckF8Weight(w) : CheckWeight(w);
 }
 
 Support CheckQ15Weight(const Weight& w) {

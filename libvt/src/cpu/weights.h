@@ -12,8 +12,10 @@ namespace vt {
 
 // Whether rows of w can be read as f32, f16, bf16 or a block format.
 Support CheckWeight(const Weight& w);
-// Whether w is an f8_e4m3 matrix that can be read.
+// Whether w is an f8_e4m3 matrix, with scales, that can be read.
 Support CheckF8Weight(const Weight& w);
+// Whether w is one or the other.
+Support CheckAnyWeight(const Weight& w);
 // Whether w has a product with 15-bit activations.
 Support CheckQ15Weight(const Weight& w);
 Support CheckAct(ActType taken, ActType seen);

@@ -48,7 +48,14 @@ Status Pass::Matmul(Operand& in, const LinearRef& w, float* out, bool accumulate
         [&](Operand& there, float* result) { return Matmul(there, w, result, accumulate); });
   }
   const Weight weight = w_->Matrix(w.weight);
-  if (weight.type == DType::kF8_E4M3) return MatmulFp8(in, weight, out, accumulate);
+  if (weight.type == DType::kF8_E4M3) {
+    return ops_->Run(MatmulFp8Args{.w = weight,
+                                   .x = in.x,
+                                   .m = in.rows,
+                                   .bias = w_->Floats(w.bias),
+                                   .accumulate = accumulate,
+                                   .out = out});
+  }
   const MatmulArgs args{
       .w = weight,
       .act = MatmulActType(weight.type, in.cols, c_.plan.options.exact, ops_->device_kind()),
@@ -60,15 +67,6 @@ Status Pass::Matmul(Operand& in, const LinearRef& w, float* out, bool accumulate
       .out = out};
   if (args.act == ActType::kQ15) VT_RETURN_IF_ERROR(Quantize(in));
   return ops_->Run(args);
-}
-
-Status Pass::MatmulFp8(const Operand& in, const Weight& weight, float* out, bool accumulate) {
-  const auto product = [&](float* to) {
-    return ops_->Run(MatmulFp8ChannelArgs{.w = weight, .x = in.x, .m = in.rows, .out = to});
-  };
-  if (!accumulate) return product(out);
-  VT_RETURN_IF_ERROR(product(b_->branch));
-  return ops_->Run(AddArgs{.a = out, .b = b_->branch, .out = out, .count = in.rows * weight.rows});
 }
 
 Status Pass::CopyColumns(const float* x, std::int64_t x_stride, float* out, std::int64_t out_stride,

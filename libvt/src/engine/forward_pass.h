@@ -84,7 +84,6 @@ class Pass {
   Status Quantize(Operand& in);
   Status Matmul(Operand& in, const LinearRef& w, float* out, bool accumulate = false);
   Status EmbedRows(const WeightRef& table, const std::int32_t* ids, float scale, float* out);
-  Status MatmulFp8(const Operand& in, const Weight& weight, float* out, bool accumulate);
   // The end of a branch: its last projection, its norm, its scale, added to the stream.
   Status AddBranch(int index, const char* place, Operand& in, const LinearRef& w,
                    const LinearRef& post_norm);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/matmul.h"
 #include "cpu/quants/dequantize.h"
 #include "cpu/quants/quantize.h"
 #include "engine/row_arena.h"
@@ -39,18 +40,39 @@ std::vector<float> Decode(const GgufFile& file, int tensor) {
   return values;
 }
 
+// A row of a tensor decoded; `scaled` is of a tensor with scales, and its data is set.
+void DecodeRow(const GgufTensor& tensor, const std::byte* data, std::uint64_t row, Weight scaled,
+               std::vector<float>& values) {
+  const auto cols = static_cast<std::int64_t>(tensor.cols());
+  const std::byte* from = data + row * RowBytes(tensor.type, tensor.cols());
+  if (!scaled.scales.values) return DequantizeRow(tensor.type, from, values.data(), cols);
+  scaled.data = from;
+  scaled.scales.first_row = static_cast<std::int64_t>(row);
+  DequantF8Scalar({.w = scaled, .out = values.data()}, {0, 1});
+}
+
 // A matrix row by row as bf16, so that no second copy of all of it is ever held.
-Status ExpandMatrix(const GgufFile& file, const GgufTensor& tensor, DeviceMemory& memory,
+Status ExpandMatrix(const GgufFile& file, const ExpandedTensor& planned, DeviceMemory& memory,
                     std::byte* copy) {
+  const GgufTensor& tensor = file.tensors()[Index(planned.tensor)];
   std::vector<std::byte> room;
+  const WeightRef& ref = planned.matrix;
+  std::vector<float> scales;
+  if (ref.scales >= 0) scales = Decode(file, ref.scales);
+  const Weight scaled{.type = tensor.type,
+                      .rows = 1,
+                      .cols = ref.cols,
+                      .scales = {.values = scales.empty() ? nullptr : scales.data(),
+                                 .block_rows = ref.scale_rows,
+                                 .block_cols = ref.scale_cols,
+                                 .matrix_rows = ref.matrix_rows}};
   const std::byte* data = Whole(file, tensor, room);
   const auto cols = static_cast<std::int64_t>(tensor.cols());
-  const std::uint64_t row_bytes = RowBytes(tensor.type, tensor.cols());
   const std::uint64_t out_bytes = RowBytes(DType::kBF16, tensor.cols());
   std::vector<float> values(tensor.cols());
   std::vector<std::byte> narrow(out_bytes);
   for (std::uint64_t row = 0; row < tensor.rows(); ++row) {
-    DequantizeRow(tensor.type, data + row * row_bytes, values.data(), cols);
+    DecodeRow(tensor, data, row, scaled, values);
     VT_RETURN_IF_ERROR(QuantizeRow(DType::kBF16, values.data(), narrow.data(), cols)
                            .Annotate("tensor \"" + std::string(tensor.name) + "\""));
     VT_RETURN_IF_ERROR(memory.Upload(copy + row * out_bytes, narrow.data(), out_bytes));
@@ -118,7 +140,7 @@ Status ModelWeights::Expand(const GgufFile& file, const DevicePlan& device, Devi
     auto* copy = static_cast<std::byte*>(expanded_.Take(bytes));
     if (!copy) return TooSmall("weights.expanded");
     if (planned.type != DType::kF32) {
-      VT_RETURN_IF_ERROR(ExpandMatrix(file, tensor, memory, copy));
+      VT_RETURN_IF_ERROR(ExpandMatrix(file, planned, memory, copy));
       t.data = copy;
     } else {
       const std::vector<float> decoded = Decode(file, planned.tensor);
@@ -141,8 +163,12 @@ Weight ModelWeights::Matrix(const WeightRef& ref) const {
   weight.rows = ref.rows;
   weight.cols = ref.cols;
   if (t.data) weight.data = t.data + t.row_bytes * static_cast<std::uint64_t>(ref.row_begin);
-  if (ref.scales >= 0 && tensors_[Index(ref.scales)].floats) {
-    weight.row_scales = tensors_[Index(ref.scales)].floats + ref.row_begin;
+  if (t.type == DType::kF8_E4M3 && ref.scales >= 0) {
+    weight.scales = {.values = tensors_[Index(ref.scales)].floats,
+                     .block_rows = ref.scale_rows,
+                     .block_cols = ref.scale_cols,
+                     .matrix_rows = ref.matrix_rows,
+                     .first_row = ref.row_begin};
   }
   return weight;
 }

@@ -8,6 +8,7 @@
 
 #include "formats/file_error.h"
 #include "formats/gguf_contents.h"
+#include "formats/gguf_cut.h"
 #include "formats/gguf_split.h"
 #include "formats/hf_folder.h"
 
@@ -104,11 +105,20 @@ const std::byte* GgufFile::Data(const GgufTensor& tensor) const {
 }
 
 void GgufFile::CopyTo(const GgufTensor& tensor, std::byte* out) const {
-  CopyRange(tensor, 0, tensor.bytes, out);
+  if (!tensor.cut) return CopyRange(tensor, 0, tensor.bytes, out);
+  const GgufTensorPart& scales = tensor.cut->scales;
+  CopyCut(*tensor.cut, impl_->shards[tensor.parts[0].shard].base + tensor.parts[0].offset,
+          impl_->shards[scales.shard].base + scales.offset, out);
 }
 
 void GgufFile::CopyRange(const GgufTensor& tensor, std::uint64_t begin, std::uint64_t count,
                          std::byte* out) const {
+  if (tensor.cut) {
+    std::vector<std::byte> all(static_cast<std::size_t>(tensor.bytes));
+    CopyTo(tensor, all.data());
+    std::memcpy(out, all.data() + begin, static_cast<std::size_t>(count));
+    return;
+  }
   const GgufTensorPart whole{tensor.shard, tensor.offset, tensor.bytes};
   const std::span<const GgufTensorPart> parts =
       tensor.parts.empty() ? std::span(&whole, 1) : tensor.parts;

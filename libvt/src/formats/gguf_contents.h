@@ -18,10 +18,11 @@ struct GgufContents {
   std::vector<GgufTensor> tensors;  // names differ
   GgufHeader first;                 // metadata and keys; its tensors are not used
 
-  // What names, values, parts and computed shards point into where no file has them.
+  // What names, values, parts, cuts and computed shards point into where no file has them.
   TextArena texts;
   std::vector<std::unique_ptr<std::byte[]>> bytes;
   std::vector<std::unique_ptr<GgufTensorPart[]>> parts;
+  std::vector<std::unique_ptr<GgufCut>> cuts;
 };
 
 }  // namespace vt

@@ -32,6 +32,7 @@ enum class HfForm {
   kHeadRows,    // rows of query heads: halves of a head become pairs, see HfTensorRow
   kKvHeadRows,  // of key heads
   kExpert,      // of one expert; all of them make one tensor
+  kKeysValues,  // the joint matrix of keys and values that heads make of a latent, see HfTensorRow
 };
 
 // One tensor. '#' stands for a number: the layer, then the expert. The GGUF name has the layer
@@ -45,6 +46,8 @@ struct HfTensorRow {
   HfForm form = HfForm::kWhole;
   // kExpert: rows with the same GGUF name are put one after the other inside each expert, in this
   // order. `apart` is the name where that cannot be: 128 x 128 scales that do not end at the seam.
+  // kKeysValues: each head has key_rows rows, which become a matrix of the tensor, transposed, and
+  // value_rows after them, which become one of the tensor `apart`.
   int slot = 0;
   std::string_view apart = {};
 };
@@ -60,8 +63,10 @@ struct HfModel {
   const HfConfig& config;
   HfMetadata& metadata;
   std::vector<HfComputed> computed;
-  std::uint64_t heads = 0, kv_heads = 0;  // for kHeadRows and kKvHeadRows
-  std::uint64_t experts = 0;              // for kExpert
+  std::uint64_t heads = 0, kv_heads = 0;       // for kHeadRows and kKvHeadRows
+  std::uint64_t experts = 0;                   // for kExpert
+  std::uint64_t key_rows = 0, value_rows = 0;  // of a head, for kKeysValues
+  std::uint64_t more_layers = 0;               // that lie after num_hidden_layers
 };
 
 struct HfArchitecture {

@@ -9,8 +9,9 @@ namespace vt {
 namespace {
 
 // By GGUF name.
-constexpr const HfArchitecture* kArchitectures[] = {&kHfGemma4, &kHfLlama, &kHfQwen2, &kHfQwen3,
-                                                    &kHfQwen3Moe};
+constexpr const HfArchitecture* kArchitectures[] = {&kHfDeepSeek2, &kHfDeepSeek32, &kHfGemma4,
+                                                    &kHfGlmDsa,    &kHfLlama,      &kHfQwen2,
+                                                    &kHfQwen3,     &kHfQwen3Moe};
 
 const HfArchitecture* Find(std::string_view model_type) {
   for (const HfArchitecture* architecture : kArchitectures) {

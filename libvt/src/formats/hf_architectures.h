@@ -5,7 +5,10 @@
 
 namespace vt {
 
+extern const HfArchitecture kHfDeepSeek2;
+extern const HfArchitecture kHfDeepSeek32;
 extern const HfArchitecture kHfGemma4;
+extern const HfArchitecture kHfGlmDsa;
 extern const HfArchitecture kHfLlama;
 extern const HfArchitecture kHfQwen2;
 extern const HfArchitecture kHfQwen3;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "formats/file_error.h"
+#include "formats/gguf_cut.h"
+#include "formats/hf_names.h"
 #include "formats/hf_scales.h"
 
 namespace vt {
@@ -15,47 +17,7 @@ namespace {
 constexpr std::uint64_t kNoLayer = ~std::uint64_t{0};
 constexpr std::uint64_t kComputedAlignment = 64;
 
-// Tensors that say nothing about the weights: scales of activations and of caches, which are not
-// quantised here, and frequencies that follow from the configuration.
-constexpr std::string_view kSkippedEndings[] = {".input_scale", ".k_scale", ".v_scale",
-                                                ".rotary_emb.inv_freq"};
-
 std::string Number(std::uint64_t value) { return std::to_string(value); }
-
-// A name with '#' for its numbers, of which the first two are kept.
-struct NamePattern {
-  std::string text;
-  std::uint64_t numbers[2] = {};
-  std::size_t count = 0;
-};
-
-NamePattern PatternOf(std::string_view name) {
-  NamePattern pattern;
-  while (true) {
-    const std::size_t dot = name.find('.');
-    const std::string_view part = name.substr(0, dot);
-    const bool number = !part.empty() && part.size() <= 9 &&
-                        part.find_first_not_of("0123456789") == std::string_view::npos;
-    if (number && pattern.count < 2) {
-      std::uint64_t value = 0;
-      for (const char c : part) value = value * 10 + static_cast<std::uint64_t>(c - '0');
-      pattern.numbers[pattern.count++] = value;
-      pattern.text += '#';
-    } else {
-      pattern.text += part;
-    }
-    if (dot == std::string_view::npos) return pattern;
-    pattern.text += '.';
-    name.remove_prefix(dot + 1);
-  }
-}
-
-// The GGUF name with its '#' replaced.
-std::string Named(std::string_view gguf, std::uint64_t layer) {
-  const std::size_t mark = gguf.find('#');
-  if (mark == std::string_view::npos) return std::string(gguf);
-  return std::string(gguf.substr(0, mark)) + Number(layer) + std::string(gguf.substr(mark + 1));
-}
 
 using Runs = std::vector<GgufTensorPart>;
 
@@ -87,10 +49,13 @@ class Mapper {
   Status CheckLeftOver(const std::vector<const SafetensorsTensor*>& strangers) const;
   Status Build(const Place& place);
   Status BuildExperts(const Place& place);
+  Status BuildKeysValues(const Place& place);
+  Status AddCutScales(const SafetensorsTensor& joint, GgufCut& cut);
   Status BuildJoined(const std::string& name, const HfTensorRow& row, std::uint64_t experts,
                      const std::vector<const SafetensorsTensor*>& from);
   Status CheckAlike(const std::string& name, std::size_t slots,
                     const std::vector<const SafetensorsTensor*>& from) const;
+  Status CheckScaleType(const SafetensorsTensor& scale) const;
   Result<Scales> FindScales(const std::vector<const SafetensorsTensor*>& from);
   Status BuildScales(const std::string& name, const HfTensorRow& row, std::uint64_t experts,
                      const std::vector<const SafetensorsTensor*>& from);
@@ -98,6 +63,7 @@ class Mapper {
                     Runs& runs) const;
   void Repeat(const SafetensorsTensor& scale, std::uint64_t times, Runs& runs);
   void Emit(const std::string& name, DType type, std::vector<std::uint64_t> dims, const Runs& runs);
+  void EmitCut(const std::string& name, const SafetensorsTensor& joint, const GgufCut& cut);
   void EmitComputed();
   std::uint64_t HeadsOf(HfForm form) const {
     return form == HfForm::kHeadRows ? model_.heads : model_.kv_heads;
@@ -165,6 +131,7 @@ Status Mapper::Map() {
 
 Status Mapper::ReadSizes() {
   VT_ASSIGN_OR_RETURN(layers_, model_.config.NeedU64("num_hidden_layers"));
+  layers_ += model_.more_layers;
   VT_ASSIGN_OR_RETURN(const auto tied, model_.config.Bool("tie_word_embeddings"));
   tied_ = tied.value_or(false);
   constexpr std::uint64_t kMostExperts = 65536;
@@ -194,9 +161,7 @@ const HfTensorRow* Mapper::FindRow(std::string_view name, NamePattern& pattern) 
 }
 
 bool Mapper::IsSkipped(std::string_view name) const {
-  for (const std::string_view ending : kSkippedEndings) {
-    if (name.ends_with(ending)) return true;
-  }
+  if (SaysNothingOfWeights(name)) return true;
   for (const std::string_view beginning : architecture_.skipped) {
     if (name.starts_with(beginning)) return true;
   }
@@ -252,8 +217,9 @@ Status Mapper::PutIn(const SafetensorsTensor& tensor, const HfTensorRow& row,
                      const NamePattern& pattern) {
   const std::uint64_t layer = pattern.count > 0 ? pattern.numbers[0] : kNoLayer;
   if (layer != kNoLayer && layer >= layers_) {
-    return Corrupt(tensor,
-                   "layer " + Number(layer) + " (num_hidden_layers is " + Number(layers_) + ")");
+    std::string count = "num_hidden_layers is " + Number(layers_ - model_.more_layers);
+    if (model_.more_layers > 0) count += ", with " + Number(model_.more_layers) + " after them";
+    return Corrupt(tensor, "layer " + Number(layer) + " (" + count + ")");
   }
   if (!tensor.type->known) {
     return Unsupported(
@@ -311,6 +277,7 @@ Status Mapper::PutIn(const SafetensorsTensor& tensor, const HfTensorRow& row,
 Status Mapper::Build(const Place& place) {
   const HfTensorRow& row = architecture_.tensors[place.row];
   if (row.form == HfForm::kExpert) return BuildExperts(place);
+  if (row.form == HfForm::kKeysValues) return BuildKeysValues(place);
   return BuildJoined(place.name, row, 0, place.from);
 }
 
@@ -395,6 +362,12 @@ Status Mapper::BuildJoined(const std::string& name, const HfTensorRow& row, std:
   return BuildScales(name, row, experts, from);
 }
 
+Status Mapper::CheckScaleType(const SafetensorsTensor& scale) const {
+  if (scale.type->known && scale.type->type != DType::kF8_E4M3) return {};
+  return Unsupported(
+      scale, "dtype " + std::string(scale.type->name) + " (allowed for a scale: F32, BF16, F16)");
+}
+
 Result<Mapper::Scales> Mapper::FindScales(const std::vector<const SafetensorsTensor*>& from) {
   Scales scales;
   for (const SafetensorsTensor* const weight : from) {
@@ -444,10 +417,7 @@ Status Mapper::BuildScales(const std::string& name, const HfTensorRow& row, std:
                      std::string(scales[0]->type->name) + " of " + ShapeText(scales[0]->shape()) +
                      " (all of " + name + " must be alike)");
     }
-    if (!scale.type->known || scale.type->type == DType::kF8_E4M3) {
-      return Unsupported(scale, "dtype " + std::string(scale.type->name) +
-                                    " (allowed for a scale: F32, BF16, F16)");
-    }
+    VT_RETURN_IF_ERROR(CheckScaleType(scale));
     const bool counts = experts == 0 || i < from.size() / experts;  // of the first expert
     if (*form == HfScaleForm::kOne) {
       Repeat(scale, weight_rows, runs);
@@ -474,6 +444,44 @@ Status Mapper::BuildScales(const std::string& name, const HfTensorRow& row, std:
   if (experts > 0) dims.push_back(experts);
   if (weight.rank == 3) dims.push_back(packed);
   Emit(name + ending, scales[0]->type->type, std::move(dims), runs);
+  return {};
+}
+
+Status Mapper::BuildKeysValues(const Place& place) {
+  const SafetensorsTensor& joint = *place.from[0];
+  const std::uint64_t of_head = model_.key_rows + model_.value_rows;
+  if (joint.rank != 2 || joint.dims[0] != model_.heads * of_head) {
+    return Corrupt(joint, "shape " + ShapeText(joint.shape()) + " (want " +
+                              Number(model_.heads * of_head) + " rows: " + Number(model_.heads) +
+                              " heads of " + Number(model_.key_rows) + " of keys and " +
+                              Number(model_.value_rows) + " of values)");
+  }
+  GgufCut cut{.stored = joint.type->type,
+              .matrices = model_.heads,
+              .stride_rows = of_head,
+              .taken_rows = model_.key_rows,
+              .stored_cols = joint.dims[1],
+              .transposed = true};
+  if (cut.stored == DType::kF8_E4M3) VT_RETURN_IF_ERROR(AddCutScales(joint, cut));
+  EmitCut(place.name, joint, cut);
+  cut.first_row = model_.key_rows;
+  cut.taken_rows = model_.value_rows;
+  cut.transposed = false;
+  EmitCut(Named(architecture_.tensors[place.row].apart, place.layer), joint, cut);
+  return {};
+}
+
+Status Mapper::AddCutScales(const SafetensorsTensor& joint, GgufCut& cut) {
+  VT_ASSIGN_OR_RETURN(const Scales scales, FindScales({&joint}));
+  const SafetensorsTensor& scale = *scales[0];
+  const Result<HfScaleForm> form = FindHfScaleForm(joint, scale);
+  if (!form.ok()) return FileCorrupt(contents_.shards[scale.shard].path, form.status().message());
+  VT_RETURN_IF_ERROR(CheckScaleType(scale));
+  cut.scales = {scale.shard, scale.offset, scale.bytes};
+  cut.scale_type = scale.type->type;
+  const bool block = *form == HfScaleForm::kBlock;
+  cut.scale_rows = block ? kHfScaleBlock : *form == HfScaleForm::kRow ? 1 : joint.dims[0];
+  cut.scale_cols = block ? kHfScaleBlock : joint.dims[1];
   return {};
 }
 
@@ -544,6 +552,24 @@ void Mapper::Emit(const std::string& name, DType type, std::vector<std::uint64_t
     tensor.parts = {parts.get(), joined.size()};
     contents_.parts.push_back(std::move(parts));
   }
+  contents_.tensors.push_back(std::move(tensor));
+}
+
+void Mapper::EmitCut(const std::string& name, const SafetensorsTensor& joint, const GgufCut& cut) {
+  GgufTensor tensor;
+  tensor.name = contents_.texts.Keep(name);
+  tensor.type = TypeOf(cut);
+  tensor.dims = {cut.stored_cols, cut.taken_rows, cut.matrices};
+  if (cut.transposed) std::swap(tensor.dims[0], tensor.dims[1]);
+  tensor.shard = joint.shard;
+  tensor.offset = joint.offset;
+  tensor.bytes = RowBytes(tensor.type, tensor.cols()) * tensor.rows();
+  auto parts = std::make_unique<GgufTensorPart[]>(1);
+  parts[0] = {joint.shard, joint.offset, joint.bytes};
+  tensor.parts = {parts.get(), 1};
+  contents_.parts.push_back(std::move(parts));
+  contents_.cuts.push_back(std::make_unique<GgufCut>(cut));
+  tensor.cut = contents_.cuts.back().get();
   contents_.tensors.push_back(std::move(tensor));
 }
 

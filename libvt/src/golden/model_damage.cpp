@@ -50,6 +50,7 @@ std::optional<Bit> ScaleBit(DType type) {
 // Where byte `byte` of a tensor lies; nothing where no file holds it.
 std::optional<ModelDamage::Byte> PlaceOfByte(const GgufFile& file, const GgufTensor& tensor,
                                              std::uint64_t byte) {
+  if (tensor.cut) return std::nullopt;  // bytes of the file are not bytes of the tensor
   ModelDamage::Byte place{tensor.shard, tensor.offset + byte, 0};
   for (const GgufTensorPart& part : tensor.parts) {
     if (byte < part.bytes) {

@@ -40,8 +40,8 @@ class SpecBuilder {
   bool Has(const std::string& name) const { return file_.FindTensor(name) != nullptr; }
 
   // The tensor `name`, whose shape must be [rows, cols] (rows 1: a vector). Absent: an empty ref,
-  // or an error when required. An f8_e4m3 tensor X.weight comes with the scales of its rows,
-  // X.weight_scale.
+  // or an error when required. An f8_e4m3 tensor X.weight comes with its scales,
+  // X.weight_scale or X.weight_scale_inv (vt/gguf.h).
   Result<WeightRef> Tensor(const std::string& name, std::int64_t rows, std::int64_t cols,
                            Presence presence);
   Result<LinearRef> Linear(const std::string& name, std::int64_t rows, std::int64_t cols,
@@ -62,8 +62,8 @@ class SpecBuilder {
   Status ReadQkv(LayerSpec& layer, const std::string& prefix, std::int64_t width);
   Status ReadFfn(LayerSpec& layer, const std::string& prefix, std::int64_t width);
 
-  // Index of the tensor with the scales of an f8_e4m3 tensor's rows.
-  Result<int> RowScales(const std::string& name, std::int64_t rows);
+  // The scales of the f8_e4m3 tensor that `ref` is of.
+  Status ReadScales(const GgufTensor& tensor, WeightRef& ref);
 
   // latent_tensors.cpp: keys and tensors of multi-head latent attention.
   Status ReadLatentSizes(ModelSpec& spec);

@@ -4,6 +4,19 @@
 #include "models/spec_builder.h"
 
 namespace vt {
+namespace {
+
+constexpr std::int64_t kScaleBlock = 128;
+
+std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+std::string ShapeText(const std::vector<std::uint64_t>& dims) {
+  std::string text;
+  for (const std::uint64_t dim : dims) text += (text.empty() ? "" : ", ") + std::to_string(dim);
+  return std::string("[").append(text).append("]");
+}
+
+}  // namespace
 
 Result<WeightRef> SpecBuilder::Tensor(const std::string& name, std::int64_t rows, std::int64_t cols,
                                       Presence presence) {
@@ -16,10 +29,8 @@ Result<WeightRef> SpecBuilder::Tensor(const std::string& name, std::int64_t rows
   }
   if (tensor->cols() != static_cast<std::uint64_t>(cols) ||
       tensor->rows() != static_cast<std::uint64_t>(rows)) {
-    std::string seen;
-    for (std::uint64_t dim : tensor->dims) seen += (seen.empty() ? "" : ", ") + std::to_string(dim);
-    return CorruptError("tensor \"" + name + "\": shape [" + seen +
-                        "], but the model's keys want [" + std::to_string(cols) +
+    return CorruptError("tensor \"" + name + "\": shape " + ShapeText(tensor->dims) +
+                        ", but the model's keys want [" + std::to_string(cols) +
                         (rows > 1 ? ", " + std::to_string(rows) : "") + "]");
   }
   switch (tensor->type) {
@@ -37,30 +48,51 @@ Result<WeightRef> SpecBuilder::Tensor(const std::string& name, std::int64_t rows
   used_[index] = true;
   WeightRef ref{static_cast<int>(index), 0, rows, cols};
   if (tensor->type == DType::kF8_E4M3) {
-    VT_ASSIGN_OR_RETURN(ref.scales, RowScales(name, rows));
+    VT_RETURN_IF_ERROR(ReadScales(*tensor, ref));
   }
   return ref;
 }
 
-Result<int> SpecBuilder::RowScales(const std::string& name, std::int64_t rows) {
-  const GgufTensor* scales = file_.FindTensor(name + "_scale");
-  if (!scales) {
-    const bool blocks = Has(name + "_scale_inv");
-    const std::string reason = "tensor \"" + name + "\": f8_e4m3 ";
-    if (blocks) {
-      return UnsupportedError(reason + "with a scale for each block of rows and columns (" + name +
-                              "_scale_inv) cannot be run; only with one for each row");
-    }
-    return CorruptError(reason + "without its scales, \"" + name + "_scale\"");
+Status SpecBuilder::ReadScales(const GgufTensor& tensor, WeightRef& ref) {
+  const std::string name(tensor.name);
+  if (tensor.dims.size() < 2) {
+    return UnsupportedError("tensor \"" + name + "\": f8_e4m3 of shape " + ShapeText(tensor.dims) +
+                            " (only matrices can be)");
   }
-  if (scales->cols() * scales->rows() != static_cast<std::uint64_t>(rows)) {
-    return CorruptError("tensor \"" + name +
-                        "_scale\": " + std::to_string(scales->cols() * scales->rows()) +
-                        " scales for " + std::to_string(rows) + " rows");
+  const GgufTensor* const by_row = file_.FindTensor(name + "_scale");
+  const GgufTensor* const by_block = file_.FindTensor(name + "_scale_inv");
+  if (!by_row && !by_block) {
+    return CorruptError("tensor \"" + name + "\": f8_e4m3 without its scales (\"" + name +
+                        "_scale\", one for each row, or \"" + name +
+                        "_scale_inv\", one for each 128 x 128 block)");
   }
-  const auto index = static_cast<std::size_t>(scales - file_.tensors().data());
+  const GgufTensor& scales = by_row ? *by_row : *by_block;
+  if (by_row && by_block) {
+    return CorruptError("tensor \"" + name + "_scale\": \"" + name +
+                        "_scale_inv\" is there too; one of them must go");
+  }
+  std::vector<std::uint64_t> want(tensor.dims.begin() + 1, tensor.dims.end());
+  if (by_block) {
+    want = {CeilDiv(tensor.cols(), kScaleBlock), CeilDiv(tensor.dims[1], kScaleBlock)};
+    want.insert(want.end(), tensor.dims.begin() + 2, tensor.dims.end());
+    ref.scale_rows = ref.scale_cols = kScaleBlock;
+    if (tensor.dims.size() > 2) ref.matrix_rows = static_cast<std::int64_t>(tensor.dims[1]);
+  }
+  if (scales.dims != want) {
+    return CorruptError("tensor \"" + std::string(scales.name) + "\": shape " +
+                        ShapeText(scales.dims) + ", but a scale for each " +
+                        (by_row ? "row" : "128 x 128 block") + " of \"" + name + "\" " +
+                        ShapeText(tensor.dims) + " makes " + ShapeText(want));
+  }
+  if (scales.type != DType::kF32 && scales.type != DType::kF16 && scales.type != DType::kBF16) {
+    return UnsupportedError("tensor \"" + std::string(scales.name) + "\": type " +
+                            std::string(NameOf(scales.type)) +
+                            " holds no scales (f32, f16 or bf16)");
+  }
+  const auto index = static_cast<std::size_t>(&scales - file_.tensors().data());
   used_[index] = true;
-  return static_cast<int>(index);
+  ref.scales = static_cast<int>(index);
+  return {};
 }
 
 Result<LinearRef> SpecBuilder::Linear(const std::string& name, std::int64_t rows, std::int64_t cols,

@@ -26,6 +26,13 @@ void AddCases(CaseList& list, Sweep sweep) {
     args.scale = Pick(turn, {1.0f, 5.5f, 0.25f});
     list.push_back({args});
   });
+  args.scale = 1.0f;
+  ForEachScaledBlock(sweep, [&](const Weight& w) {
+    args.table = w;
+    args.rows = 7;
+    args.scale = args.scale == 1.0f ? 5.5f : 1.0f;
+    list.push_back({args});
+  });
   ForEachBrokenBlock(sweep, [&](DType type, std::int64_t cols) {
     args.table = Shaped(type, 3, cols);
     args.rows = 2;

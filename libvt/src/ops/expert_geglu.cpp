@@ -61,6 +61,8 @@ void AddCases(CaseList& list, Sweep sweep) {
     list.push_back({.call = args, .refused = !taken});
   });
   if (sweep == Sweep::kSpeed) return;
+  const Weight scaled = ScaledBlocks(3, 140, 200);
+  list.push_back({.call = ExpertGegluArgs{.gate = scaled, .up = scaled, .experts = 3, .rows = 5}});
   for (const DType type : kExpertTypes) {
     const auto add = [&](std::int64_t experts, std::int64_t rows, Weight up, bool refused) {
       args = {.gate = Shaped(type, 12, 33), .up = up, .experts = experts, .rows = rows};

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kMostIndexedRows = kFewestGroupedRows - 1;
 // More than kMostIndexedRows are better sorted by expert and given to expert_matmul.
 struct ExpertGegluArgs {
   static constexpr const char* kOp = "expert_geglu";
-  Weight gate;  // [experts * n, k], bf16, or f8_e4m3 with row scales
+  Weight gate;  // [experts * n, k], bf16, or f8_e4m3 with scales
   Weight up;    // the same type and shape
   std::int64_t experts = 0;
   const float* x = nullptr;           // [rows, k]

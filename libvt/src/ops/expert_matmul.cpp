@@ -62,6 +62,17 @@ void AddCases(CaseList& list, Sweep sweep) {
     list.push_back({.call = ExpertMatmulArgs{
                         .w = Shaped(DType::kBF16, 4 * 17, 63), .experts = 4, .rows = rows}});
   }
+  // Blocks of scales that begin anew with each expert, all rows of one and some.
+  for (const std::int64_t expert_rows : {1, 100, 128, 192, 300}) {
+    const Weight w = ScaledBlocks(4, expert_rows, 200);
+    list.push_back({.call = ExpertMatmulArgs{.w = w, .experts = 4, .rows = 5}});
+    list.push_back({.call = ExpertMatmulArgs{.w = w,
+                                             .experts = 4,
+                                             .first = expert_rows / 2,
+                                             .n = expert_rows - expert_rows / 2,
+                                             .x_repeat = 2,
+                                             .rows = 6}});
+  }
   // Some rows of each expert, and rows of x that several experts share.
   for (const auto& [type, act] : {std::pair(DType::kF32, ActType::kF32),
                                   {DType::kQ8_0, ActType::kF32},

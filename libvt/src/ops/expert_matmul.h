@@ -8,7 +8,7 @@ namespace vt {
 
 // out[r, n] = sum_k w[ids[r], first + n, k] * x[r / x_repeat, k] (+ bias[ids[r], first + n]): each
 // row is multiplied with rows [first, first + n) of its expert's matrix; n 0: with all of it. Runs
-// of rows with the same id cost least. Types as in matmul, and f8_e4m3 with row scales.
+// of rows with the same id cost least. Types as in matmul, and f8_e4m3 with scales.
 struct ExpertMatmulArgs {
   static constexpr const char* kOp = "expert_matmul";
   Weight w;  // [experts * expert rows, k]

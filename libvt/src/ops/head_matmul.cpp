@@ -74,6 +74,15 @@ void AddCases(CaseList& list, Sweep sweep) {
     for (const std::int64_t rows : {16, 33, 70}) add(type, 3, 17, 256, rows, turn++);
     add(type, 2, 33, 1024, 40, turn++);
   }
+  // Heads that begin within a block of scales, decoded anew for each pass or once.
+  for (const std::int64_t rows : {1, 5, 40}) {
+    list.push_back(
+        {.call = HeadMatmulArgs{.w = ScaledBlocks(1, 3 * 70, 200), .heads = 3, .rows = rows}});
+    list.push_back(
+        {.call = HeadMatmulArgs{.w = ScaledBlocks(1, 2 * 192, 300), .heads = 2, .rows = rows}});
+    list.push_back(
+        {.call = HeadMatmulArgs{.w = ScaledBlocks(3, 130, 129), .heads = 3, .rows = rows}});
+  }
   // The two products of a latent attention of 128 + 64 values in 512.
   add(DType::kQ8_0, 2, 512, 128, 3, 1);
   add(DType::kQ8_0, 2, 128, 512, 3, 2);

@@ -8,7 +8,7 @@ namespace vt {
 
 // out[r, h, n] = sum_k w[h * n_rows + n, k] * x[r, h, k], n_rows = w.rows / heads: each head has a
 // matrix of its own. Heads and rows may lie apart by more than their values; a stride of 0 is the
-// values themselves. Types as in matmul with f32 activations, and f8_e4m3 with row scales.
+// values themselves. Types as in matmul with f32 activations, and f8_e4m3 with scales.
 struct HeadMatmulArgs {
   static constexpr const char* kOp = "head_matmul";
   Weight w;  // [heads * n_rows, k]

@@ -9,7 +9,7 @@
 #include "ops/attention.h"
 #include "ops/copy_columns.h"
 #include "ops/delta_rule.h"
-#include "ops/dequant_fp8_channel.h"
+#include "ops/dequant_fp8.h"
 #include "ops/dual_rms_norm_residual.h"
 #include "ops/embed.h"
 #include "ops/expert_combine.h"
@@ -26,7 +26,7 @@
 #include "ops/layer_norm.h"
 #include "ops/matmul.h"
 #include "ops/matmul_alpha_beta.h"
-#include "ops/matmul_fp8_channel.h"
+#include "ops/matmul_fp8.h"
 #include "ops/mul.h"
 #include "ops/quantize.h"
 #include "ops/rms_norm.h"
@@ -51,8 +51,8 @@
   X(Quantize)            \
   X(Matmul)              \
   X(MatmulAlphaBeta)     \
-  X(DequantFp8Channel)   \
-  X(MatmulFp8Channel)    \
+  X(DequantFp8)          \
+  X(MatmulFp8)           \
   X(HeadMatmul)          \
   X(Route)               \
   X(ExpertSort)          \

@@ -10,6 +10,17 @@
 
 namespace vt {
 
+// The scales of an f8_e4m3 weight: one for each block of block_rows x block_cols of its values, and
+// for what is left at the end of a matrix's rows and columns.
+struct WeightScales {
+  // [matrices, ceil(matrix_rows / block_rows), ceil(cols / block_cols)]
+  const float* values = nullptr;
+  std::int64_t block_rows = 1;
+  std::int64_t block_cols = 0;   // 0: whole rows
+  std::int64_t matrix_rows = 0;  // blocks begin anew every so many rows; 0: the scales are of one
+  std::int64_t first_row = 0;    // of the weight, among the rows that the scales are of
+};
+
 // A matrix of the model file as a device holds it.
 enum class WeightLayout : std::uint8_t { kRowMajor };
 struct Weight {
@@ -18,8 +29,9 @@ struct Weight {
   std::int64_t rows = 0;
   std::int64_t cols = 0;  // of a row, a whole number of blocks
   const void* data = nullptr;
-  // With f8_e4m3 and nothing else: w[n, k] = f32(f8 value) * row_scales[n], rounded to f32. [rows]
-  const float* row_scales = nullptr;
+  // With f8_e4m3 and nothing else: w[n, k] = f32(f8 value) * the scale of its block, rounded to
+  // f32.
+  WeightScales scales = {};
 };
 
 // Activations quantised to 15 bits: symmetric, one scale per 32 values, x[i] ~ q[i] * scale with q

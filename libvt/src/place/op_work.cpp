@@ -17,9 +17,17 @@ constexpr double kPairOps = 128, kDecodeOps = 4;
 double Num(std::int64_t n) { return static_cast<double>(n); }
 double Area(std::int64_t rows, std::int64_t cols) { return Num(rows) * Num(cols); }
 
+// Of a row of f8_e4m3 its share of the scales.
+double ScaleBytes(const Weight& w) {
+  if (w.type != DType::kF8_E4M3) return 0;
+  const WeightScales& s = w.scales;
+  const double across = s.block_cols > 0 ? std::ceil(Num(w.cols) / Num(s.block_cols)) : 1;
+  return kFloat * across / Num(s.block_rows);
+}
+
 double MatrixBytes(const Weight& w, double rows) {
   const auto row = static_cast<double>(RowBytes(w.type, static_cast<std::uint64_t>(w.cols)));
-  return rows * (row + (w.row_scales ? kFloat : 0));
+  return rows * (row + ScaleBytes(w));
 }
 
 // Of an activation in a form: q15 has two bytes a value, a scale and a sum for each 32.
@@ -87,15 +95,15 @@ struct Work {
   OpWork operator()(const MatmulAlphaBetaArgs& a) const {
     return Product(a.b, ActType::kF32, a.m, a.beta != 0);
   }
-  OpWork operator()(const DequantFp8ChannelArgs& a) const {
+  OpWork operator()(const DequantFp8Args& a) const {
     const double n = Area(a.w.rows, a.w.cols);
     return {.weight_bytes = MatrixBytes(a.w, Num(a.w.rows)),
             .activation_bytes = n * kFloat,
             .operations = 2 * n,
             .weight = a.w.type};
   }
-  OpWork operator()(const MatmulFp8ChannelArgs& a) const {
-    return Product(a.w, ActType::kF32, a.m, false);
+  OpWork operator()(const MatmulFp8Args& a) const {
+    return Product(a.w, ActType::kF32, a.m, a.accumulate);
   }
   OpWork operator()(const HeadMatmulArgs& a) const {
     OpWork work = Product(a.w, ActType::kF32, a.rows, false);
@@ -254,8 +262,9 @@ OperandBytes OperandsOf(const AnyArgs& call) {
     const double out = bytes(a->m, a->w.rows);
     return {bytes(a->m, a->w.cols) + (a->accumulate ? out : 0), out};
   }
-  if (const auto* a = std::get_if<MatmulFp8ChannelArgs>(&call)) {
-    return {bytes(a->m, a->w.cols), bytes(a->m, a->w.rows)};
+  if (const auto* a = std::get_if<MatmulFp8Args>(&call)) {
+    const double out = bytes(a->m, a->w.rows);
+    return {bytes(a->m, a->w.cols) + (a->accumulate ? out : 0), out};
   }
   if (const auto* a = std::get_if<ExpertMatmulArgs>(&call)) {
     const std::int64_t inputs = a->rows / std::max<std::int64_t>(1, a->x_repeat);

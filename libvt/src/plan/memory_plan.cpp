@@ -1,6 +1,7 @@
 #include "plan/memory_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/arena.h"
 #include "models/spec_weights.h"
@@ -134,6 +135,7 @@ void PlanStates(const ModelSpec& spec, EnginePlan& plan) {
 struct TensorUse {
   std::vector<bool> matrices;
   std::vector<bool> floats;
+  std::map<std::size_t, WeightRef> scaled = {};  // matrices with scales, by tensor
 };
 
 std::vector<TensorUse> UsesByDevice(const GgufFile& file, const ModelSpec& spec,
@@ -149,7 +151,11 @@ std::vector<TensorUse> UsesByDevice(const GgufFile& file, const ModelSpec& spec,
     if (use == WeightUse::kFloats) device = DeviceOf(placement, PartOf(layer, place), layer);
     TensorUse& on = uses[static_cast<std::size_t>(device)];
     (use == WeightUse::kMatrix ? on.matrices : on.floats)[tensor] = true;
-    if (ref.scales >= 0) on.floats[static_cast<std::size_t>(ref.scales)] = true;
+    if (ref.scales < 0) return;
+    on.scaled.insert({tensor, ref});
+    if (placement.held[tensor] != Held::kExpanded) {
+      on.floats[static_cast<std::size_t>(ref.scales)] = true;
+    }
   });
   return uses;
 }
@@ -167,7 +173,12 @@ void PlanWeights(const GgufFile& file, const Placement& placement, const TensorU
     const bool as_floats = use.floats[i] && tensor.type != DType::kF32;
     if (as_floats) expand(DType::kF32);
     const bool decoded = use.matrices[i] && placement.held[i] == Held::kExpanded;
-    if (decoded) expand(DType::kBF16);
+    if (decoded) {
+      expand(DType::kBF16);
+      if (const auto found = use.scaled.find(i); found != use.scaled.end()) {
+        plan.expanded.back().matrix = found->second;
+      }
+    }
     const bool whole = (use.matrices[i] && !decoded) || (use.floats[i] && !as_floats);
     if (!whole) continue;
     if (!plan.host()) {

@@ -61,6 +61,7 @@ struct ExpandedTensor {
   int tensor = -1;
   DType type = DType::kF32;  // f32: read by kernels as values; bf16: a matrix, Held::kExpanded
   std::uint64_t bytes = 0;
+  WeightRef matrix = {};  // of f8_e4m3: all of it, with its scales
 };
 
 // What one device of the placement does and holds.

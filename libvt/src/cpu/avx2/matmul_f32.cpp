@@ -19,8 +19,6 @@ void QuantizeAvx2(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<Avx2Vec16>(args, groups);
 }
 
-void DequantF8Avx2(const DequantFp8ChannelArgs& args, Range rows) {
-  DequantF8Rows<Avx2Vec16>(args, rows);
-}
+void DequantF8Avx2(const DequantFp8Args& args, Range rows) { DequantF8Rows<Avx2Vec16>(args, rows); }
 
 }  // namespace vt

@@ -19,7 +19,7 @@ void QuantizeAvx512(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<Avx512Vec16>(args, groups);
 }
 
-void DequantF8Avx512(const DequantFp8ChannelArgs& args, Range rows) {
+void DequantF8Avx512(const DequantFp8Args& args, Range rows) {
   DequantF8Rows<Avx512Vec16>(args, rows);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/generic/f8_rows.h"
 #include "cpu/generic/vec16.h"
 #include "cpu/matmul.h"
 
@@ -14,10 +15,13 @@ void EmbedRows(const EmbedArgs& args, const MatmulShare& share) {
   const std::int64_t cols = args.table.cols;
   const typename V::F scale = V::Splat(args.scale);
   for (std::int64_t r = share.rows.begin; r < share.rows.end; ++r) {
-    const auto* row =
-        static_cast<const std::uint8_t*>(args.table.data) + args.ids[r] * share.row_bytes;
     float* out = args.out + r * cols;
-    share.decode(row, out, cols);
+    if (args.table.type == DType::kF8_E4M3) {
+      DecodeF8Row<V>(args.table, args.ids[r], 0, cols, out);
+    } else {
+      const auto* data = static_cast<const std::uint8_t*>(args.table.data);
+      share.decode(data + args.ids[r] * share.row_bytes, out, cols);
+    }
     if (args.scale == 1.0f) continue;
     for (std::int64_t i = 0; i < cols; i += kLanes) {
       const int n = cols - i < kLanes ? static_cast<int>(cols - i) : kLanes;

@@ -2,8 +2,8 @@
 //
 // Rows of w are taken kRows at a time and rows of x kCols at a time, so that each load serves
 // several accumulators; the accumulators of one output are never split, so its value does not
-// depend on the tiling. Block formats and f8 rows with their scale are decoded 256 values at a time
-// to a buffer that stays in the first-level cache.
+// depend on the tiling. Block formats and f8 rows with their scales are decoded 256 values at a
+// time to a buffer that stays in the first-level cache.
 #pragma once
 
 #include <cstdint>
@@ -102,13 +102,12 @@ class MatmulF32 {
       for (std::int64_t k0 = 0; k0 < k; k0 += kDecoded) {
         const std::int64_t length = k - k0 < kDecoded ? k - k0 : kDecoded;
         for (int i = 0; i < kR; ++i) {
-          // Whole blocks: 256 is a multiple of every block, and so k0's bytes divide evenly.
-          const std::uint8_t* at = bytes + i * share.row_bytes + k0 * share.row_bytes / k;
           float* out = decoded + i * kDecoded;
           if constexpr (kSource == Source::kF8) {
-            DecodeF8Row<V>(at, args.w.row_scales[r + i], out, length);
+            DecodeF8Row<V>(args.w, r + i, k0, length, out);
           } else {
-            share.decode(at, out, length);
+            // Whole blocks: 256 is a multiple of every block, and so k0's bytes divide evenly.
+            share.decode(bytes + i * share.row_bytes + k0 * share.row_bytes / k, out, length);
           }
           w[i] = out;
         }

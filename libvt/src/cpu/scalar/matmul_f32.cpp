@@ -19,7 +19,7 @@ void QuantizeScalar(const QuantizeArgs& args, Range groups) {
   QuantizeGroups<ScalarVec16>(args, groups);
 }
 
-void DequantF8Scalar(const DequantFp8ChannelArgs& args, Range rows) {
+void DequantF8Scalar(const DequantFp8Args& args, Range rows) {
   DequantF8Rows<ScalarVec16>(args, rows);
 }
 

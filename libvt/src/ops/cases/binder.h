@@ -31,7 +31,7 @@ class Binder {
   }
   // Numbers in [0, below).
   const std::int32_t* Ids(const char* name, std::int64_t count, std::int64_t below);
-  void FillWeight(const char* name, Weight& w);  // its data and row scales
+  void FillWeight(const char* name, Weight& w);  // its data and scales
   Q15Rows Quantised(std::int64_t rows, std::int64_t cols);
 
   float* Output(const char* name, std::int64_t count);

@@ -17,6 +17,17 @@ namespace {
 constexpr std::size_t kGuard = 256;  // bytes before and after; keeps the alignment
 constexpr std::uint8_t kGuardByte = 0xff;
 
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The scales up to the weight's last row; all those of its last matrix.
+std::int64_t ScaleCount(const Weight& w) {
+  const WeightScales& s = w.scales;
+  const std::int64_t rows = s.first_row + w.rows;
+  const std::int64_t of_row = s.block_cols > 0 ? CeilDiv(w.cols, s.block_cols) : 1;
+  if (s.matrix_rows == 0) return CeilDiv(rows, s.block_rows) * of_row;
+  return CeilDiv(rows, s.matrix_rows) * CeilDiv(s.matrix_rows, s.block_rows) * of_row;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BoundCall>> BoundCall::Make(const OpCase& op_case, DeviceMemory& memory,
@@ -137,7 +148,7 @@ void Binder::FillWeight(const char* name, Weight& w) {
     }
   }
   if (w.type == DType::kF8_E4M3) {
-    w.row_scales = Floats("row scales", w.rows, 0.001f, 0.01f);
+    w.scales.values = Floats("scales", ScaleCount(w), 0.001f, 0.01f);
     largest_weight_ *= 0.01;
   }
 }

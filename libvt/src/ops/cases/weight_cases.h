@@ -21,6 +21,37 @@ void ForEachType(Sweep sweep, Add add) {
   }
 }
 
+// An f8_e4m3 weight of `matrices` matrices with a scale for 128 x 128 values of each.
+inline Weight ScaledBlocks(std::int64_t matrices, std::int64_t rows, std::int64_t cols) {
+  Weight w = Shaped(DType::kF8_E4M3, matrices * rows, cols);
+  w.scales = {.block_rows = 128, .block_cols = 128, .matrix_rows = matrices > 1 ? rows : 0};
+  return w;
+}
+
+// Calls add(weight) with f8_e4m3 weights whose scales are of blocks: less than one, one, several,
+// what is left of one in both directions, and such that begin within a block.
+template <class Add>
+void ForEachScaledBlock(Sweep sweep, Add add) {
+  if (sweep == Sweep::kSpeed) return;
+  for (const std::int64_t rows : {1, 127, 128, 130, 257}) {
+    for (const std::int64_t cols : {1, 100, 128, 129, 256, 300, 520}) {
+      add(ScaledBlocks(1, rows, cols));
+    }
+  }
+  Weight w = ScaledBlocks(1, 150, 272);
+  w.scales.first_row = 120;
+  add(w);
+  w = ScaledBlocks(3, 50, 200);
+  w.scales.first_row = 40;
+  add(w);
+  // Blocks of other sizes, of which a vector may hold several.
+  w = Shaped(DType::kF8_E4M3, 40, 90);
+  w.scales = {.block_rows = 7, .block_cols = 5};
+  add(w);
+  w.scales = {.block_rows = 3, .block_cols = 0};
+  add(w);
+}
+
 // Calls add(type, cols) with columns that are not whole blocks.
 template <class Add>
 void ForEachBrokenBlock(Sweep sweep, Add add) {

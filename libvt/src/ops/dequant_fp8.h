@@ -6,9 +6,9 @@
 
 namespace vt {
 
-// out[n, k] = w[n, k] of an f8_e4m3 weight with row scales.
-struct DequantFp8ChannelArgs {
-  static constexpr const char* kOp = "dequant_fp8_channel";
+// out[n, k] = w[n, k] of an f8_e4m3 weight with its scales.
+struct DequantFp8Args {
+  static constexpr const char* kOp = "dequant_fp8";
   Weight w;              // [n, k], f8_e4m3
   float* out = nullptr;  // [n, k]
 };
