@@ -60,6 +60,9 @@ TEST(VoidRules, EachReasonHasItsCode) {
   record.golden_failure = "case a: wrong";
   EXPECT_EQ(Codes(record), Names{"golden_failed"});
   record = GoodRecord();
+  record.settings.slow_down_percent = 3;
+  EXPECT_EQ(Codes(record), Names{"slowed_down"});
+  record = GoodRecord();
   record.change->quiet = false;
   EXPECT_EQ(Codes(record), Names{"disturbed_host"});
   record = GoodRecord();

@@ -107,7 +107,7 @@ TEST_P(Fp8Folder, RunsAsTheNumbersItDecodesTo) {
   for (const std::string isa : {"", "avx2", "scalar"}) {
     EngineOptions options = Options();
     options.isa = isa;
-    if (!isa.empty() && !ChooseDevice(options).ok()) continue;  // this machine lacks it
+    if (!isa.empty() && !ChooseDevices(options).ok()) continue;  // this machine lacks it
     test::LoadedModel fp8 = test::LoadModel(folder + "/fp8", options);
     test::LoadedModel f32 = test::LoadModel(folder + "/f32", options);
     ASSERT_TRUE(fp8.engine && f32.engine);
@@ -127,12 +127,12 @@ TEST_P(Fp8Folder, RunsOnTheSimulatedDevice) {
   EngineOptions options = Options();
   test::LoadedModel cpu = test::LoadModel(folder + "/fp8", options);
   options.device = "sim:0";
-  options.sim.emplace();
-  options.sim->id = "sim:0";
-  options.sim->kind = DeviceKind::kSim;
-  options.sim->name = "a simulated device";
-  options.sim->memory_total = {std::uint64_t{256} << 20, "a test"};
-  options.sim->sim.emplace();
+  DeviceInfo& device = options.sims.emplace_back();
+  device.id = "sim:0";
+  device.kind = DeviceKind::kSim;
+  device.name = "a simulated device";
+  device.memory_total = {std::uint64_t{256} << 20, "a test"};
+  device.sim.emplace();
   test::LoadedModel sim = test::LoadModel(folder + "/fp8", options);
   ASSERT_TRUE(cpu.engine && sim.engine);
   const std::vector<TokenId> prompt = Prompt(9);

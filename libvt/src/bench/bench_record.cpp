@@ -37,6 +37,7 @@ void WriteSettings(JsonWriter& json, const BenchRecord& record) {
   List(json, "depths", s.depths);
   List(json, "batches", s.batches);
   json.Field("repetitions", s.repetitions).Field("warmups", s.warmups);
+  json.Field("slow_down_percent", s.slow_down_percent);
   json.Field("device", s.engine.device).Field("threads", s.engine.threads);
   json.Field("context", s.engine.context).Field("ubatch", s.engine.ubatch);
   json.Field("kv_type", NameOf(s.engine.kv_type)).Field("exact", s.engine.exact);

@@ -45,7 +45,7 @@ struct BenchResult {
 // Tokens a second of each sample.
 std::vector<double> RatesOf(const BenchResult& result);
 
-// Why a record does not count. Codes: reference_launch, fallback, golden_failed, disturbed_host,
+// Why a record does not count. Codes: slowed_down, reference_launch, fallback, golden_failed, disturbed_host,
 // no_quiet_window, unstable, falling_trend.
 struct BenchVoid {
   std::string code;
@@ -67,6 +67,7 @@ struct BenchSettings {
   std::vector<std::int64_t> batches = {1};
   std::int64_t repetitions = 5;
   std::int64_t warmups = 1;
+  std::int64_t slow_down_percent = 0;  // every step is held back so much of its time; void
   std::uint64_t seed = 1;
   std::string tier;  // that every launch is meant to have; empty: none in particular
   std::string prompt_file;

@@ -102,6 +102,8 @@ class BenchRun {
   // Opens a sequence of `tokens` and computes it but for the reused part.
   Result<SequenceId> OpenAt(std::span<const TokenId> tokens);
   Status Feed(SequenceId sequence, std::span<const TokenId> tokens, TokenId* next);
+  // Waits, busy, for the share of the time since `start` that a step is to be slower.
+  void HoldBack(Clock::time_point start) const;
   Status Interrupted() const;  // asked between steps; what the sample has so far is dropped
   void Gather();
   // Hands on what has been measured so far.
@@ -179,6 +181,14 @@ Status BenchRun::Interrupted() const {
   return Status(Code::kInterrupted, "interrupted while measuring " + label_);
 }
 
+void BenchRun::HoldBack(Clock::time_point start) const {
+  if (settings_.slow_down_percent == 0) return;
+  const std::uint64_t taken = NsSince(start);
+  const std::uint64_t until =
+      taken + taken * static_cast<std::uint64_t>(settings_.slow_down_percent) / 100;
+  while (NsSince(start) < until) continue;
+}
+
 Status BenchRun::Feed(SequenceId sequence, std::span<const TokenId> tokens, TokenId* next) {
   const std::size_t most = static_cast<std::size_t>(settings_.engine.ubatch);
   const LogitSink pick = [&](std::size_t, std::size_t, std::span<const float> logits) {
@@ -236,6 +246,7 @@ Status BenchRun::Prefill(const BenchTest& test, BenchResult& result, bool timed)
     const StepTokens entry{.sequence = sequence, .tokens = chunk, .last_logits = rest.empty()};
     status =
         engine_->Step({&entry, 1}, [&](std::size_t, std::size_t, std::span<const float> logits) {
+          HoldBack(start);
           computed_ns = NsSince(start);
           next =
               static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
@@ -280,6 +291,7 @@ Status BenchRun::Decode(const BenchTest& test, BenchResult& result, bool timed) 
     const Clock::time_point start = Clock::now();
     status = engine_->Step(
         entries, [](std::size_t, std::size_t, std::span<const float>) { return Status(); });
+    HoldBack(start);
     steps.push_back(NsSince(start));
     total_ns += steps.back();
     Advance(test.batch);

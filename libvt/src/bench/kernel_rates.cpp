@@ -1,10 +1,11 @@
 #include "bench/kernel_rates.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "bench/op_speed.h"
@@ -25,7 +26,7 @@ constexpr std::uint64_t kBuffer = std::uint64_t{256} << 20;
 // Of a run, which is long enough for the clock.
 constexpr std::uint64_t kRunBytes = std::uint64_t{16} << 20;
 constexpr double kBudgetSeconds = 0.08;
-// All is measured so often, and the best counts: what disturbs a machine lasts seconds.
+// All is measured so often, and the median counts: what disturbs a machine lasts seconds.
 constexpr int kRounds = 3;
 constexpr std::size_t kMostRuns = 1000;
 constexpr std::int64_t kRows = 1024, kCols = kRateCols, kBatch = 256;
@@ -55,19 +56,23 @@ OpCase ProductCase(const DeviceInfo& device, DType type, std::int64_t rows) {
   return one;
 }
 
-struct AlignedDelete {
-  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{64}); }
+struct Unmap {
+  void operator()(std::byte* bytes) const { ::munmap(bytes, kBuffer); }
 };
+
+// In small pages, as files are mapped: the way to the page tables is part of what a matrix costs.
+std::byte* MapBuffer() {
+  void* buffer =
+      ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (buffer == MAP_FAILED) return nullptr;
+  static_cast<void>(::madvise(buffer, kBuffer, MADV_NOHUGEPAGE));
+  return static_cast<std::byte*>(buffer);
+}
 
 class Meter {
  public:
   Meter(const DeviceInfo& device, ThreadPool& pool, const std::atomic<bool>* cancel)
-      : device_(device),
-        pool_(pool),
-        cancel_(cancel),
-        buffer_(
-            static_cast<std::byte*>(::operator new (kBuffer, std::align_val_t{64}, std::nothrow))) {
-  }
+      : device_(device), pool_(pool), cancel_(cancel), buffer_(MapBuffer()) {}
 
   // One row times matrix after matrix of the buffer.
   Result<double> BytesPerSecond(DType type) {
@@ -127,7 +132,7 @@ class Meter {
   const DeviceInfo& device_;
   ThreadPool& pool_;
   const std::atomic<bool>* cancel_;
-  std::unique_ptr<std::byte, AlignedDelete> buffer_;
+  std::unique_ptr<std::byte, Unmap> buffer_;
 };
 
 Status AddProducts(const DeviceInfo& cpu, Meter& meter, DType type, KernelRates& rates) {
@@ -192,29 +197,32 @@ Status AddLaunch(const DeviceInfo& cpu, Meter& meter, KernelRates& rates) {
 Result<KernelRates> MeasureKernelRates(
     const DeviceInfo& cpu, ThreadPool& pool, const std::atomic<bool>* cancel,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  KernelRates best;
+  std::vector<KernelRates> rounds;
   Meter meter(cpu, pool, cancel);
   const auto types = AllDTypes();
   for (std::size_t round = 0; round < kRounds; ++round) {
-    KernelRates rates;
+    KernelRates& rates = rounds.emplace_back();
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (progress) progress(round * types.size() + i, kRounds * types.size());
       VT_RETURN_IF_ERROR(AddProducts(cpu, meter, types[i].type, rates));
     }
     VT_RETURN_IF_ERROR(AddAttention(meter, rates));
     VT_RETURN_IF_ERROR(AddLaunch(cpu, meter, rates));
-    if (round == 0) {
-      best = std::move(rates);
-      continue;
-    }
-    best.launch_us = std::min(best.launch_us, rates.launch_us);
-    for (std::size_t i = 0; i < best.kernels.size(); ++i) {
-      MeasuredKernel& kernel = best.kernels[i];
-      kernel.gb_per_s = std::max(kernel.gb_per_s, rates.kernels[i].gb_per_s);
-      kernel.tflops = std::max(kernel.tflops, rates.kernels[i].tflops);
-    }
   }
-  return best;
+  const auto median = [&](auto value) {
+    std::vector<double> values;
+    values.reserve(rounds.size());
+    for (const KernelRates& rates : rounds) values.push_back(value(rates));
+    return Median(std::move(values));
+  };
+  KernelRates typical = rounds.front();
+  typical.launch_us = median([](const KernelRates& r) { return r.launch_us; });
+  for (std::size_t i = 0; i < typical.kernels.size(); ++i) {
+    typical.kernels[i].gb_per_s =
+        median([&](const KernelRates& r) { return r.kernels[i].gb_per_s; });
+    typical.kernels[i].tflops = median([&](const KernelRates& r) { return r.kernels[i].tflops; });
+  }
+  return typical;
 }
 
 }  // namespace vt

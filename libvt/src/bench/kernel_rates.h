@@ -27,8 +27,8 @@ struct KernelRates {
 };
 
 // Of every weight type that a matmul takes, with the kernel that the table chooses: one row times
-// matrices that no cache holds, and many rows times one matrix. Medians of several runs, the best
-// of three such; some 25 s in all. kInterrupted.
+// matrices that no cache holds, and many rows times one matrix. Medians of several runs, and of
+// three such rounds; some 25 s in all. kInterrupted.
 Result<KernelRates> MeasureKernelRates(
     const DeviceInfo& cpu, ThreadPool& pool, const std::atomic<bool>* cancel,
     const std::function<void(std::size_t, std::size_t)>& progress);

@@ -63,6 +63,11 @@ void JudgeRates(const BenchResult& result, std::vector<BenchVoid>& voids) {
 
 std::vector<BenchVoid> JudgeRecord(const BenchRecord& record) {
   std::vector<BenchVoid> voids;
+  if (const std::int64_t percent = record.settings.slow_down_percent; percent > 0) {
+    voids.push_back({"slowed_down", "",
+                     "--slow-down held every step back by " + std::to_string(percent) +
+                         " % of its time: it shows what a comparison finds, not a speed"});
+  }
   JudgeLaunches(record, voids);
   if (!record.golden_failure.empty()) {
     voids.push_back(

@@ -4,6 +4,7 @@
 
 #include "base/json_writer.h"
 #include "bench/bench_record.h"
+#include "cli/text_layout.h"
 #include "cli/version.h"
 
 namespace vt::cli {
@@ -103,8 +104,8 @@ std::string CompareTable(const Comparison& c) {
     out += std::string("arm check ") + (c.arm_check->passed ? "passed: " : "failed: ") +
            c.arm_check->message + "\n";
   }
-  for (const std::string& doubt : c.doubts) out += "doubt: " + doubt + "\n";
-  if (c.partial) out += "partial: " + c.partial_reason + "\n";
+  for (const std::string& doubt : c.doubts) out += Hanging("doubt:", 7, doubt);
+  if (c.partial) out += Hanging("partial:", 9, c.partial_reason);
   return out;
 }
 

@@ -117,6 +117,8 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(FormFlag("svg", o, Form::kSvg));
   t.push_back(FormFlag("html", o, Form::kHtml));
   t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
+  // Not in the help: it is for trying out comparisons.
+  t.push_back(IntegerFlag(BenchRow("slow-down", "PERCENT", ""), &s.slow_down_percent, 0, 1000));
   return t;
 }
 
