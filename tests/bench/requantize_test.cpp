@@ -12,19 +12,10 @@
 #include "bench/synth_shape.h"
 #include "cpu/quants/dequantize.h"
 #include "support/test_files.h"
+#include "support/tiny_models.h"
 
 namespace vt {
 namespace {
-
-std::vector<std::string> TinyModels() {
-  const std::filesystem::path folder =
-      std::filesystem::path(test::TinyPath("llama-dense.gguf")).parent_path();
-  std::vector<std::string> models;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".gguf") models.push_back(entry.path().string());
-  }
-  return models;
-}
 
 std::vector<float> Values(const GgufFile& file, const GgufTensor& tensor) {
   std::vector<float> values(tensor.cols() * tensor.rows());
@@ -50,9 +41,7 @@ void ExpectSameBytes(const GgufFile& a, const GgufTensor& in_a, const GgufFile& 
 
 TEST(Requantize, EveryTinyModelWhereShapesAllow) {
   const std::string out = test::TempDir() + "/q.gguf";
-  const std::vector<std::string> models = TinyModels();
-  EXPECT_EQ(models.size(), 63u);
-  for (const std::string& model : models) {
+  for (const std::string& model : test::TinyModelPaths()) {
     SCOPED_TRACE(model);
     const auto before = GgufFile::Open(model);
     ASSERT_TRUE(before.ok()) << before.status().message();

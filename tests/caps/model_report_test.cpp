@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "device/profile.h"
 #include "engine/op_walk.h"
 #include "support/test_files.h"
+#include "support/tiny_models.h"
 
 namespace vt::test {
 namespace {
@@ -137,13 +137,9 @@ TEST(ModelReport, ExpertsAreCountedAsRowsThatTheTokensChoose) {
 }
 
 TEST(ModelReport, EveryTensorOfEveryTinyModel) {
-  const std::filesystem::path folder =
-      std::filesystem::path(TinyPath("llama-dense.gguf")).parent_path();
   const std::vector<DeviceInfo> devices = Devices("x86-avx2-desktop.json");
-  int known = 0, unknown = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".gguf") continue;
-    const std::string path = entry.path();
+  std::size_t known = 0, unknown = 0;
+  for (const std::string& path : TinyModelPaths()) {
     const ModelReport report = Judge(path, {devices[0]});
     ASSERT_EQ(report.devices[0].info.id, "cpu");
     ExpectAllTensorsAccountedFor(path, report);
@@ -166,8 +162,8 @@ TEST(ModelReport, EveryTensorOfEveryTinyModel) {
       }
     }
   }
-  EXPECT_EQ(known, 63);
-  EXPECT_EQ(unknown, 0);
+  EXPECT_EQ(known, std::size(kTinyModels));
+  EXPECT_EQ(unknown, 0u);
 }
 
 TEST(ModelReport, CountsTheCallsOfTheForwardPass) {

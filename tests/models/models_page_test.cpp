@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -145,6 +146,22 @@ TEST(ModelsPage, EveryKnownArchitectureHasAGolden) {
   for (const std::string_view known : KnownArchitectures()) {
     EXPECT_TRUE(seen.contains(std::string(known))) << known;
   }
+}
+
+TEST(ModelsPage, TheListNamesEveryTinyModel) {
+  std::set<std::string> there;
+  const std::filesystem::path more = test::DataPath("tiny-more");
+  const std::filesystem::path archived =
+      std::filesystem::path(test::TinyPath("llama-dense.gguf")).parent_path();
+  for (const std::filesystem::path& folder : {archived, more}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".gguf") there.insert(entry.path());
+    }
+    EXPECT_EQ(there.size(),
+              folder == archived ? test::kTinyArchived : std::size(test::kTinyModels));
+  }
+  const std::vector<std::string> listed = test::TinyModelPaths();
+  EXPECT_EQ(there, std::set<std::string>(listed.begin(), listed.end()));
 }
 
 }  // namespace

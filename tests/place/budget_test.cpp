@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "device/fake_root.h"
+#include "vt/device.h"
+
 namespace vt {
 namespace {
 
@@ -56,7 +59,8 @@ TEST(Budget, OfAnIntegratedBoardIsTheSmallerOfTotalAndCeiling) {
   EXPECT_EQ(UsedFact(budget).name, "ceiling");
   EXPECT_EQ(UsedFact(budget).source, "allocation until failure");
   EXPECT_EQ(budget.source,
-            "ceiling 58.00 GiB, the smaller of total 64.00 GiB and ceiling 58.00 GiB");
+            "ceiling 58.00 GiB (allocation until failure), the smaller of total 64.00 GiB and "
+            "ceiling 58.00 GiB");
 }
 
 // The free figure of an integrated NVIDIA board counts page cache as used: 41.5 GiB of a machine
@@ -147,10 +151,36 @@ TEST(Budget, TheCgroupsLimitCountsWhereItIsSmaller) {
   EXPECT_EQ(limited.bytes, 89 * kGiB);
   EXPECT_EQ(limited.reserve_bytes, kGiB);
   EXPECT_EQ(UsedFact(limited).source, "/sys/fs/cgroup/job/memory.max");
+  EXPECT_NE(limited.source.find("limit 90.00 GiB (/sys/fs/cgroup/job/memory.max)"),
+            std::string::npos)
+      << limited.source;
   EXPECT_NE(limited.source.find("less a reserve of 1.00 GiB"), std::string::npos);
   // "max" is no limit: the reader leaves it out.
   host.memory_limit = {};
   EXPECT_EQ(Budgets({host})[0].bytes, 753 * kGiB);
+}
+
+// Two processors of 32 nodes with 32 GB each, and a process that may take memory of one: what the
+// others have does not help it.
+TEST(Budget, AProcessBoundToANumaNodeHasThatNodesMemory) {
+  const test::FakeRoot tree;
+  tree.WriteNumaNodes(32, 33554432);
+  const Budget whole = Budgets({ProbeCpu(tree.path())})[0];
+  EXPECT_EQ(UsedFact(whole).name, "total");
+  EXPECT_GT(whole.bytes, 1000 * kGiB);
+
+  tree.Write("/proc/self/status", "Name:\tvt\nMems_allowed_list:\t5\n");
+  const DeviceInfo host = ProbeCpu(tree.path());
+  const Budget bound = Budgets({host})[0];
+  EXPECT_EQ(UsedFact(bound).name, "ceiling");
+  EXPECT_EQ(UsedFact(bound).bytes, 32 * kGiB);
+  // Its share for the rest is the node's, not that of 1024 GiB.
+  EXPECT_EQ(bound.reserve_bytes, 32 * kGiB / 50);
+  EXPECT_EQ(bound.bytes, 32 * kGiB - 32 * kGiB / 50);
+  EXPECT_NE(bound.source.find("NUMA node 5 of 32, by Mems_allowed_list of /proc/self/status"),
+            std::string::npos)
+      << bound.source;
+  EXPECT_EQ(Budgets({host}, {.live = true})[0].bytes, 20 * kGiB - 32 * kGiB / 50);
 }
 
 // What is free now, and the reserve it is held to, decide nothing unless asked for.

@@ -103,6 +103,26 @@ TEST(FitFigures, BuffersGrowWithTheStep) {
   EXPECT_LT(RowsOf(On(fit, "cpu"), "logits"), kMiB);
 }
 
+// Logits are where the output is made: on the host alone, where that makes it.
+TEST(FitFigures, LogitsAreOfTheDeviceThatMakesThem) {
+  FitCase llama("llama-8b",
+                {DeviceOfSize("cpu", DeviceKind::kCpu, 64 * kGiB),
+                 DeviceOfSize("cuda:0", DeviceKind::kCuda, 24 * kGiB)},
+                "cuda:0");
+  const std::uint64_t logits = RowsOf(On(llama.At(4096), "cuda:0"), "logits");
+  EXPECT_GE(logits, 128256u * 4);
+  EXPECT_EQ(RowsOf(On(llama.At(4096), "cpu"), "logits"), 0u);
+  Placement placement;
+  placement.devices = {"cuda:0", "cpu"};
+  placement.output = 1;
+  placement.layers.resize(llama.spec().layers.size());
+  PlaceTensors(llama.file(), llama.spec(), placement);
+  llama.request.options.placement = placement;
+  const Fit fit = llama.At(4096);
+  EXPECT_EQ(RowsOf(On(fit, "cpu"), "logits"), logits);
+  EXPECT_EQ(RowsOf(On(fit, "cuda:0"), "logits"), 0u);
+}
+
 TEST(FitVerdicts, OfExpertsThatAnIntegratedBoardDoesNotKeep) {
   const std::vector<DeviceInfo> strix = ProfileDevices("strix-halo-gfx1151");
   FitCase glm("glm-5.3", strix, "hip:0");
@@ -301,7 +321,11 @@ TEST(FitVerdicts, TheCeilingOfADeviceDecides) {
   for (const BudgetFact& fact : budget.facts) {
     named = named || (fact.used && fact.source == "sysctl iogpu.wired_limit_mb");
   }
-  EXPECT_TRUE(named) << budget.source;
+  EXPECT_TRUE(named);
+  // The words that stand beside the refusal say what to raise.
+  EXPECT_NE(budget.source.find("ceiling 107.50 GiB (sysctl iogpu.wired_limit_mb)"),
+            std::string::npos)
+      << budget.source;
 }
 
 // The runtime of a device is a row of its own, measured where somebody has.

@@ -94,6 +94,7 @@ std::optional<std::string> VocabPath(const std::string& name) {
 }
 
 std::string TinyPath(const std::string& name) {
+  if (std::string more = DataPath("tiny-more/" + name); fs::exists(more)) return more;
   static const std::string folder = Unpacked(DataPath("tiny.tar.xz"), Folder("VT_TINY", "tiny"));
   return folder + "/tiny/" + name;
 }

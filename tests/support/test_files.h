@@ -19,7 +19,7 @@ std::string DataPath(const std::string& name);
 std::optional<std::string> ModelPath(const std::string& name);
 std::optional<std::string> VocabPath(const std::string& name);
 
-// A file of tests/data/tiny.tar.xz, unpacked once to ~/.cache/vt/tiny (VT_TINY overrides).
+// A file of tests/data/tiny-more or of tiny.tar.xz, unpacked once to ~/.cache/vt/tiny (or VT_TINY).
 std::string TinyPath(const std::string& name);
 
 std::string ReadFile(const std::string& path);

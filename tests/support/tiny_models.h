@@ -1,10 +1,13 @@
 // The small models with random weights whose logits somebody else computed: NAME.gguf and
-// NAME.json.
+// NAME.json, where TinyPath finds them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "support/test_files.h"
 
 namespace vt::test {
 
@@ -24,8 +27,17 @@ inline constexpr const char* kTinyModels[] = {
     "phi3-dense",          "phimoe-moe",       "qwen2-dense",        "qwen2-yarn",
     "qwen2moe-moe",        "qwen3-dense",      "qwen35-dense",       "qwen35moe-moe",
     "qwen3moe-moe",        "qwen3next-moe",    "seed_oss-dense",     "smallthinker-moe",
-    "smollm3-dense",       "stablelm-dense",   "starcoder2-dense",
+    "smollm3-dense",       "stablelm-dense",   "starcoder2-dense",   "arcee-dense",
+    "ernie4_5-dense",      "exaone-dense",
 };
+// So many, the first, are in tests/data/tiny.tar.xz; the others in tests/data/tiny-more.
+inline constexpr std::size_t kTinyArchived = 63;
+
+inline std::vector<std::string> TinyModelPaths() {
+  std::vector<std::string> paths;
+  for (const char* name : kTinyModels) paths.push_back(TinyPath(std::string(name) + ".gguf"));
+  return paths;
+}
 
 // The oracle ran with room for 512 positions, which selects the long-context factors of these.
 inline std::uint64_t TinyContext(std::string_view name) {

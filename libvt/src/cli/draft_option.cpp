@@ -4,8 +4,7 @@ namespace vt::cli {
 namespace {
 
 // A lookup's guesses cost nothing to make; each of a model's is a step of that model.
-constexpr std::int64_t kLookupMost = 8;
-constexpr std::int64_t kModelMost = 4;
+constexpr std::int64_t kLookupMost = 8;  // and kModelGuesses
 
 }  // namespace
 
@@ -14,7 +13,7 @@ Result<DraftOption> DraftOption::Open(RunOptions* options, const OpenedModel& ta
   if (!options->draft) return draft;
   VT_RETURN_IF_ERROR(CanTakeBack(*target.spec).Annotate("--draft"));
   if (options->draft_max == 0) {
-    options->draft_max = options->looks_up() ? kLookupMost : kModelMost;
+    options->draft_max = options->looks_up() ? kLookupMost : kModelGuesses;
   }
   if (options->looks_up()) return draft;
   const std::string subject = "--draft " + *options->draft;
@@ -35,8 +34,9 @@ Status DraftOption::Load(const RunOptions& options, const Engine& target,
     drafter_ = std::make_unique<PromptLookup>(most, static_cast<std::size_t>(options.draft_match));
     return {};
   }
-  VT_ASSIGN_OR_RETURN(std::unique_ptr<ModelDraft> loaded,
-                      ModelDraft::Load(model_->file, *model_->spec, target, most, control));
+  VT_ASSIGN_OR_RETURN(
+      std::unique_ptr<ModelDraft> loaded,
+      ModelDraft::Load(model_->file, *model_->spec, target, most, control, options.draft_device));
   engine_ = &loaded->engine();
   drafter_ = std::move(loaded);
   return {};

@@ -58,7 +58,7 @@ class FitTool {
     VT_RETURN_IF_ERROR(Open(options_.model));
     VT_RETURN_IF_ERROR(ReadCalibrationFile());
     const bool probed = !MachineGiven();
-    if (probed && options_.device == kHostDevice) {
+    if (probed && OnlyHost()) {
       request_.devices = {ProbeCpu()};  // asks no driver about other devices
     } else {
       VT_RETURN_IF_ERROR(LoadDevices());
@@ -133,6 +133,12 @@ class FitTool {
   }
 
  private:
+  bool OnlyHost() const {
+    const auto here = [](const std::string& id) { return id.empty() || id == kHostDevice; };
+    return options_.device == kHostDevice && here(options_.draft_device) &&
+           here(options_.projector_device);
+  }
+
   bool MachineGiven() const {
     return !options_.caps_file.empty() || !options_.profile.empty() || !options_.sim_files.empty();
   }
@@ -148,6 +154,36 @@ class FitTool {
     } else {
       return source_->Named(spec.status());
     }
+    VT_RETURN_IF_ERROR(OpenDraft());
+    return OpenProjector();
+  }
+
+  Status OpenDraft() {
+    if (options_.draft.empty()) return {};
+    Result<ModelSource> source = OpenModelSource(options_.draft, console_);
+    if (!source.ok()) return source.status().Annotate("--draft");
+    draft_source_ = std::move(source).value();
+    const std::string subject = "--draft " + ValidUtf8(options_.draft);
+    Result<ModelSpec> spec = ReadModelSpec(draft_source_->file());
+    if (!spec.ok()) return draft_source_->Named(spec.status()).Annotate(subject);
+    draft_spec_ = std::move(spec).value();
+    if (spec_) {
+      VT_RETURN_IF_ERROR(CheckDraft(draft_source_->file(), *draft_spec_, source_->file(), *spec_)
+                             .Annotate(subject));
+    }
+    request_.beside.draft = {&draft_source_->file(), &*draft_spec_, options_.draft_device,
+                             options_.draft_max};
+    return {};
+  }
+
+  Status OpenProjector() {
+    if (options_.projector.empty()) return {};
+    Result<ModelSource> source = OpenModelSource(options_.projector, console_);
+    if (!source.ok()) return source.status().Annotate("--mmproj");
+    projector_source_ = std::move(source).value();
+    VT_RETURN_IF_ERROR(CheckProjector(projector_source_->file())
+                           .Annotate("--mmproj " + ValidUtf8(options_.projector)));
+    request_.beside.projector = {&projector_source_->file(), options_.projector_device};
     return {};
   }
 
@@ -167,10 +203,13 @@ class FitTool {
     machine.profile = options_.profile;
     machine.sim_files = options_.sim_files;
     VT_ASSIGN_OR_RETURN(LoadedMachine loaded, LoadMachine(machine, console_.interrupted_flag()));
-    if (options_.mode == kFitModel) {
-      const Status found = FindDevice(loaded.machine, options_.device).status();
-      if (!found.ok()) return found.Annotate("--device");
-    }
+    const auto check = [&](const char* flag, const std::string& id) {
+      if (id.empty()) return Status();
+      return FindDevice(loaded.machine, id).status().Annotate(flag);
+    };
+    if (options_.mode == kFitModel) VT_RETURN_IF_ERROR(check("--device", options_.device));
+    VT_RETURN_IF_ERROR(check("--draft-device", options_.draft_device));
+    VT_RETURN_IF_ERROR(check("--mmproj-device", options_.projector_device));
     request_.devices = std::move(loaded.machine.devices);
     return {};
   }
@@ -219,6 +258,8 @@ class FitTool {
 
   Result<FitExtras> Extras(const Fit& fit) {
     FitExtras extras;
+    if (draft_source_) extras.draft = Describe(*draft_source_, nullptr);
+    if (projector_source_) extras.projector = Describe(*projector_source_, nullptr);
     if (!spec_) return extras;
     const GgufFile& file = source_->file();
     extras.max_asked = options_.max_context;
@@ -284,6 +325,8 @@ class FitTool {
   std::optional<ModelSource> source_;
   std::optional<ModelSpec> spec_;
   std::string unknown_;  // why there is no spec
+  std::optional<ModelSource> draft_source_, projector_source_;
+  std::optional<ModelSpec> draft_spec_;
   FitRequest request_;
   std::string plan_text_;  // of the plan that is passed on
 };

@@ -25,6 +25,11 @@ Flag Row(std::string_view group, std::string_view name, std::string_view value,
   return {.name = name, .value = value, .group = group, .doc = doc, .modes = modes};
 }
 
+Flag DefaultHome(Flag row) {
+  row.default_text = "the model's";
+  return row;
+}
+
 Flag NameFlag(Flag row, std::string* target) {
   row.apply = [=](std::string_view text) {
     if (text.empty()) return InvalidError("the name is empty");
@@ -80,6 +85,14 @@ Status CheckRules(std::span<const Flag> table, const FitOptions& options) {
                           " contradict each other; give one");
     }
   }
+  constexpr std::pair<std::string_view, std::string_view> kNeeds[] = {
+      {"draft-max", "draft"}, {"draft-device", "draft"}, {"mmproj-device", "mmproj"}};
+  for (const auto& [flag, other] : kNeeds) {
+    if (options.given.contains(flag) && !options.given.contains(other)) {
+      return InvalidError("--" + std::string(flag) + ": has an effect only with --" +
+                          std::string(other));
+    }
+  }
   if (options.mode != kFitPlan && options.model.empty()) {
     return InvalidError("no model; give one with --model FILE, or a plan with --plan FILE");
   }
@@ -89,6 +102,8 @@ Status CheckRules(std::span<const Flag> table, const FitOptions& options) {
   };
   look("--model", options.model);
   look("--plan", options.plan);
+  look("--draft", options.draft);
+  look("--mmproj", options.projector);
   look("--caps", options.caps_file);
   look("--profile", options.profile);
   for (const std::string& sim : options.sim_files) look("--sim", sim);
@@ -123,9 +138,24 @@ std::vector<Flag> FitFlags(FitOptions* o) {
   threads.default_text = "one per core";
   t.push_back(IntegerFlag(std::move(threads), &o->threads, 1, 1024));
 
+  t.push_back(NameFlag(
+      Row(kWhat, "draft", "FILE", "a draft model beside it, as vt-run --draft runs one", kAnswers),
+      &o->draft));
+  t.push_back(IntegerFlag(Row(kWhat, "draft-max", "N", "most guesses of a step", kAnswers),
+                          &o->draft_max, 1, 64));
+  t.push_back(NameFlag(
+      Row(kWhat, "mmproj", "FILE", "a projector beside it, for servers that run one", kAnswers),
+      &o->projector));
+
   Flag device = NameFlag(Row(kWhere, "device", "ID", "that runs all: cuda:0", kModels), &o->device);
   device.default_text = "cpu";
   t.push_back(std::move(device));
+  t.push_back(
+      NameFlag(DefaultHome(Row(kWhere, "draft-device", "ID", "that runs the draft model", kOne)),
+               &o->draft_device));
+  t.push_back(
+      NameFlag(DefaultHome(Row(kWhere, "mmproj-device", "ID", "that holds the projector", kOne)),
+               &o->projector_device));
   t.push_back(NameFlag(Row(kWhere, "caps", "FILE", "a machine as vt-caps described it", kOne),
                        &o->caps_file));
   t.push_back(NameFlag(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "engine/speculate.h"
 #include "place/budget.h"
 #include "vt/status.h"
 
@@ -28,6 +29,12 @@ struct FitOptions {
 
   std::string model;  // a file, a folder, a vt.model/1 document ("-": on stdin)
   std::string plan;   // vt.plan/1; "-": on stdin
+
+  std::string draft;         // a model as `model`
+  std::string draft_device;  // empty: where the model's output is
+  std::int64_t draft_max = kModelGuesses;
+  std::string projector;
+  std::string projector_device;
 
   std::string caps_file;
   std::string profile;  // a name, a file, or "all"

@@ -35,7 +35,7 @@ std::string RowText(std::string_view row, const std::string& size, std::string_v
 std::string DeviceText(const DeviceFit& device) {
   std::string title = "  " + Printable(device.id);
   if (!device.name.empty()) title += ": " + Printable(device.name);
-  if (!device.used) title += " (the host's share)";
+  if (!device.used && !device.beside) title += " (the host's share)";
   std::string text = "\n" + Hanging(title, kTextColumns + 1, "");
   for (const FitRow& row : device.rows) {
     std::string how = Printable(row.how);
@@ -85,6 +85,21 @@ std::string FileText(const FileAccount& file) {
   return "\n" + Hanging("  file", 8, text);
 }
 
+// "with draft NAME on cuda:0 and projector NAME on cpu"; empty: with neither.
+std::string BesideText(const Fit& fit, const FitExtras& extras) {
+  std::string text;
+  const auto add = [&](const char* what, const std::optional<FitModel>& model,
+                       const std::string& device) {
+    if (!model) return;
+    text += std::string(text.empty() ? "with " : " and ") + what + " " +
+            Printable(model->name.empty() ? model->file : model->name);
+    if (!device.empty()) text += " on " + Printable(device);
+  };
+  add("draft", extras.draft, fit.draft_device);
+  add("projector", extras.projector, fit.mmproj_device);
+  return text.empty() ? text : Paragraph(0, text);
+}
+
 std::string Trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -111,7 +126,7 @@ std::string CurveText(const Fit& fit, const std::vector<FitCurve>& curves) {
       const FitCurve::Point& point = curve.points[i];
       std::uint64_t need = 0;
       for (std::size_t d = 0; d < point.need_bytes.size(); ++d) {
-        if (fit.devices[d].used) need += point.need_bytes[d];
+        if (fit.devices[d].used || fit.devices[d].beside) need += point.need_bytes[d];
       }
       const char* mark = point.verdict == FitVerdict::kFits         ? "  "
                          : point.verdict == FitVerdict::kDoesNotFit ? " x"
@@ -144,7 +159,7 @@ std::string MaxText(const FitModel& model, const FitExtras& extras) {
 }  // namespace
 
 std::string FitTable(const FitModel& model, const Fit& fit, const FitExtras& extras) {
-  std::string text = Heading(model, fit.options);
+  std::string text = Heading(model, fit.options) + BesideText(fit, extras);
   text += Paragraph(0, Printable(VerdictText(fit)));
   if (fit.chosen_context && !fit.chosen_context->why.empty()) {
     text += Paragraph(0, "context reduced from " + std::to_string(fit.chosen_context->from) +

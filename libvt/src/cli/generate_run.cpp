@@ -184,11 +184,10 @@ Result<EngineOptions> GenerateRun::MakeEngineOptions() const {
     engine.logit_rows = std::min<std::int64_t>(
         options_.ubatch, static_cast<std::int64_t>(requests_.front().prompt.size()));
   }
-  if (options_.draft) {  // the newest token of each sequence, and its guesses
-    engine.tentative = options_.draft_max;
-    engine.logit_rows =
-        std::max(engine.logit_rows,
-                 std::min(options_.ubatch, options_.sequences * (1 + options_.draft_max)));
+  if (options_.draft) {
+    const std::int64_t rows = engine.logit_rows;
+    AllowGuesses(options_.draft_max, &engine);
+    engine.logit_rows = std::max(engine.logit_rows, rows);
   }
   engine.kv_type = FindDType(options_.kv_type)->type;
   engine.threads = static_cast<int>(options_.threads);

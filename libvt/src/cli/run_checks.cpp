@@ -82,7 +82,7 @@ Status CheckNeeds(const RunOptions& o) {
       {"sequences", o.jsonl, jsonl},
       {"no-prefix-reuse", o.jsonl, jsonl},
       {"dump-logits", !o.jsonl, "takes one prompt, not --jsonl"},
-      {"sim", !o.plan.empty() || o.device.starts_with("sim"),
+      {"sim", !o.plan.empty() || o.device.starts_with("sim") || o.draft_device.starts_with("sim"),
        "has an effect only with --device sim:0 or --plan"},
       {"isa", !o.plan.empty() || o.device == "cpu", "has an effect only on device cpu"},
       {"force", !o.plan.empty(), "has an effect only with --plan"},
@@ -95,6 +95,8 @@ Status CheckNeeds(const RunOptions& o) {
       {"exact", o.plan.empty(), planned},
       {"grammar", !o.json_schema, "cannot be put together with --json-schema; give one of them"},
       {"draft-max", o.draft.has_value(), "has an effect only with --draft"},
+      {"draft-device", o.draft.has_value() && !o.looks_up(),
+       "has an effect only with --draft MODEL"},
       {"draft-match", o.looks_up(), "has an effect only with --draft prompt-lookup"},
       {"logprobs", o.json || o.jsonl, "has an effect only with --json or --jsonl"},
   };

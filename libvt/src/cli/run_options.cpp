@@ -329,6 +329,8 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   t.push_back(OptionalTextFlag(
       row("draft", "WHAT", "guess tokens and check them together: prompt-lookup, or a model file"),
       &o->draft));
+  t.push_back(TextFlag(row("draft-device", "ID", "that runs the draft model", "the model's"),
+                       &o->draft_device));
   constexpr std::int64_t kMostGuesses = 64;
   Flag draft_max =
       IntegerFlag(row("draft-max", "N", "most guesses of a step", "prompt-lookup: 8, a model: 4"),

@@ -74,6 +74,7 @@ struct RunOptions {
   std::string isa;                             // empty: all the machine has
   std::map<std::string, std::string> kernels;  // op -> kernel
   std::optional<std::string> draft;            // kPromptLookup or a model file
+  std::string draft_device;                    // of a draft model; empty: where the output is
   std::int64_t draft_max = 0;                  // 0: chosen by the kind of draft
   std::int64_t draft_match = 2;                // of a lookup
 

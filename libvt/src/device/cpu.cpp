@@ -5,6 +5,7 @@
 #include "device/amx_probe.h"
 #include "device/cgroup.h"
 #include "device/cpu_features.h"
+#include "device/numa_memory.h"
 #include "device/probe.h"
 #include "device/topology.h"
 #include "vt/device.h"
@@ -19,6 +20,10 @@ constexpr std::string_view kArch = "aarch64";
 #else
 constexpr std::string_view kArch = "";
 #endif
+
+const MemoryFact& SmallerOf(const MemoryFact& a, const MemoryFact& b) {
+  return b.bytes && (!a.bytes || *b.bytes < *a.bytes) ? b : a;
+}
 
 }  // namespace
 
@@ -50,7 +55,9 @@ DeviceInfo ProbeCpu(const std::string& given_root) {
   info.memory_total = MemoryTotal(root);
   info.memory_available = AvailableMemory(root);
   info.memory_limit = CgroupLimit(root);
-  info.memory_reserve = MemoryReserve(info.memory_total, info.memory_limit);
+  info.memory_ceiling = BoundNodesTotal(root);
+  info.memory_reserve =
+      MemoryReserve(SmallerOf(info.memory_total, info.memory_ceiling), info.memory_limit);
 
   const std::string source = "the host itself";
   info.integrated = {true, source};

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include "device/cgroup.h"
+#include "device/numa_memory.h"
 #include "device/probe.h"
 #include "device/sysfs.h"
 
@@ -21,10 +24,12 @@ MemoryFact MemAvailable(const std::string& root) { return FromMeminfo(root, "Mem
 
 MemoryFact AvailableMemory(const std::string& root) {
   MemoryFact available = MemAvailable(root);
-  MemoryFact room = CgroupRoom(root);
-  if (!room.bytes) return available;
-  if (available.bytes && *available.bytes <= *room.bytes) return available;
-  return room;
+  std::array rooms = {CgroupRoom(root), BoundNodesRoom(root)};
+  for (MemoryFact& room : rooms) {
+    if (!room.bytes) continue;
+    if (!available.bytes || *room.bytes < *available.bytes) available = std::move(room);
+  }
+  return available;
 }
 
 MemoryFact MemoryReserve(const MemoryFact& total, const MemoryFact& limit) {

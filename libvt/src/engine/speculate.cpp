@@ -89,6 +89,21 @@ Status CheckSameVocabulary(const GgufFile& draft_file, const ModelSpec& draft,
                       Quoted(*parting.first) + ", the model's " + Quoted(*parting.second) + advice);
 }
 
+void AllowGuesses(std::int64_t most, EngineOptions* options) {
+  options->tentative = most;
+  options->logit_rows = std::min(options->ubatch, options->sequences * (1 + most));
+}
+
+EngineOptions DraftOptions(const EngineOptions& target, std::string device) {
+  EngineOptions options = target;
+  options.logit_rows = 0;  // a row for each sequence
+  options.on_op = nullptr;
+  options.device = std::move(device);
+  options.placement.reset();
+  if (options.device != kHostDevice) options.isa.clear();
+  return options;
+}
+
 std::vector<std::size_t> ShareDrafts(std::span<const std::size_t> wanted, std::size_t room) {
   std::vector<std::size_t> shares(wanted.begin(), wanted.end());
   std::vector<std::size_t> order(wanted.size());
@@ -119,17 +134,21 @@ Status PromptLookup::Draft(std::span<DraftWork> work) {
 
 Result<std::unique_ptr<ModelDraft>> ModelDraft::Load(const GgufFile& file, const ModelSpec& spec,
                                                      const Engine& target, std::size_t most,
-                                                     const LoadControl& control) {
+                                                     const LoadControl& control,
+                                                     const std::string& device) {
   constexpr std::string_view kSubject = "draft model";
   VT_RETURN_IF_ERROR(CanTakeBack(spec).Annotate(kSubject));
-  EngineOptions options = target.options();
-  options.logit_rows = 0;  // a row for each sequence
-  options.on_op = nullptr;
-  options.device = target.device().id;  // whole, where the target's output is
-  options.placement.reset();
-  const Result<EnginePlan> plan = MakePlan(file, spec, options, {target.device()});
+  const EngineOptions options =
+      DraftOptions(target.options(), device.empty() ? target.device().id : device);
+  std::vector<DeviceInfo> devices = {target.device()};
+  if (options.device != target.device().id) {
+    Result<std::vector<DeviceInfo>> chosen = ChooseDevices(options);
+    if (!chosen.ok()) return chosen.status().Annotate(kSubject);
+    devices = std::move(chosen).value();
+  }
+  const Result<EnginePlan> plan = MakePlan(file, spec, options, devices);
   VT_RETURN_IF_ERROR(plan.status().Annotate(kSubject));
-  VT_RETURN_IF_ERROR(CheckFitsBeside(*plan, target.device(), target.Memory()).Annotate(kSubject));
+  VT_RETURN_IF_ERROR(CheckFitsBeside(*plan, devices.front(), target.Memory()).Annotate(kSubject));
   Result<std::unique_ptr<Engine>> engine = Engine::Load(file, spec, options, control);
   VT_RETURN_IF_ERROR(engine.status().Annotate(kSubject));
   return std::unique_ptr<ModelDraft>(new ModelDraft(std::move(*engine), most));

@@ -52,16 +52,26 @@ class PromptLookup : public Drafter {
   std::size_t min_match_;  // at least 1
 };
 
+inline constexpr std::int64_t kModelGuesses = 4;  // of a step, where the user does not say
+
+// Options of a model whose steps check up to `most` guesses for each sequence: a row of logits for
+// each of them and for the newest token, and as many tokens to take back.
+void AllowGuesses(std::int64_t most, EngineOptions* options);
+
+// Options of a draft model's engine beside one of `target`, on a device of its own.
+EngineOptions DraftOptions(const EngineOptions& target, std::string device);
+
 // A smaller model with the same vocabulary, whose likeliest tokens are the guesses. All sequences
 // that want some are guessed at together.
 class ModelDraft : public Drafter {
  public:
-  // Runs on the device of `target`, with its options. `file` must outlive the drafter.
-  // Engine::Load's errors, with "draft model: " before them; kNoMemory when it does not fit beside
-  // the target; CanTakeBack's.
+  // Runs with the options of `target`, whole on one device: `device`, or, where that is empty, the
+  // one of the target's output. `file` must outlive the drafter. Engine::Load's errors, with "draft
+  // model: " before them; kNoMemory when it does not fit beside the target; CanTakeBack's.
   static Result<std::unique_ptr<ModelDraft>> Load(const GgufFile& file, const ModelSpec& spec,
                                                   const Engine& target, std::size_t most,
-                                                  const LoadControl& control = {});
+                                                  const LoadControl& control = {},
+                                                  const std::string& device = {});
   std::size_t most() const override { return most_; }
   Status Draft(std::span<DraftWork> work) override;
   void End(std::size_t request) override;

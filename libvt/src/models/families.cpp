@@ -60,7 +60,10 @@ namespace vt {
   X(DeepSeek2Family)     \
   X(Mistral4Family)      \
   X(DeepSeek32Family)    \
-  X(GlmDsaFamily)
+  X(GlmDsaFamily)        \
+  X(ArceeFamily)         \
+  X(Ernie45Family)       \
+  X(ExaoneFamily)
 
 #define VT_DECLARE(name) Family name();
 VT_FAMILIES(VT_DECLARE)
@@ -97,7 +100,19 @@ Result<ModelSpec> ReadModelSpec(const GgufFile& file) {
 std::string_view NameOf(NormKind kind) { return kind == NormKind::kRms ? "rms" : "layer"; }
 
 std::string_view NameOf(FfnActivation activation) {
-  return activation == FfnActivation::kSilu ? "silu" : "gelu";
+  switch (activation) {
+    case FfnActivation::kSilu:
+      return "silu";
+    case FfnActivation::kGelu:
+      return "gelu";
+    case FfnActivation::kRelu:
+      return "relu";
+    case FfnActivation::kReluSquared:
+      return "relu_squared";
+    case FfnActivation::kClampedSilu:
+      break;
+  }
+  return "clamped_silu";
 }
 
 }  // namespace vt

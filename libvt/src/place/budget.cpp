@@ -44,9 +44,13 @@ Status CheckNames(const char* option, const DeviceBytes& list,
 
 std::string Text(const BudgetFact& fact) { return fact.name + " " + SizeText(fact.bytes); }
 
-// "ceiling 58.00 GiB, the smaller of total 64.00 GiB and ceiling 58.00 GiB"
+// "ceiling 58.00 GiB (allocation until failure), the smaller of total 64.00 GiB and ceiling 58.00
+// GiB"
 std::string SourceOf(const std::vector<BudgetFact>& facts, const BudgetFact& smallest) {
   std::string text = Text(smallest);
+  // A total needs no word; who is held to less wants to know by what.
+  const bool holds = smallest.name == "ceiling" || smallest.name == "limit";
+  if (holds && !smallest.source.empty()) text += " (" + smallest.source + ")";
   if (facts.size() > 1) {
     text += facts.size() == 2 ? ", the smaller of " : ", the smallest of ";
     for (std::size_t i = 0; i < facts.size(); ++i) {

@@ -2,10 +2,11 @@
 // that the same question has the same answer; what is free right now stands beside it.
 //
 // The budget of a device is the smallest of what it reports in all, the ceiling of its allocations
-// and the limit of the control group, as far as they are known, less what is left to the rest of
-// the machine. An integrated device takes its memory from the host's, so that what both take
-// together is held to the host's budget as well; one whose allocations are said not to be managed
-// has a part of the memory for itself, which the host does not count as its own.
+// (of the host: the memory of the NUMA nodes that the process is bound to) and the limit of the
+// control group, as far as they are known, less what is left to the rest of the machine. An
+// integrated device takes its memory from the host's, so that what both take together is held to
+// the host's budget as well; one whose allocations are said not to be managed has a part of the
+// memory for itself, which the host does not count as its own.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct BudgetFact {
 struct Budget {
   std::string device;                  // its id
   std::optional<std::uint64_t> bytes;  // none: unknown, and nothing is refused for it
-  // "ceiling 58.00 GiB, the smaller of total 64.00 GiB and ceiling 58.00 GiB", "--budget".
+  // "ceiling 58.00 GiB (allocation until failure), the smaller of total 64.00 GiB and ceiling 58.00
+  // GiB", "--budget 16.00 GiB".
   std::string source;
   std::vector<BudgetFact> facts;
   std::uint64_t reserve_bytes = 0;  // that was taken off for the rest of the machine

@@ -49,9 +49,24 @@ void AddRow(DeviceFit& device, FitRow row) {
   device.rows.push_back(std::move(row));
 }
 
+void AddBeside(const std::vector<BesideRow>& beside, DeviceFit& device) {
+  for (const BesideRow& row : beside) {
+    if (row.device != device.id) continue;
+    device.beside = true;
+    device.need_bytes += row.bytes;
+    device.mapped_bytes += row.mapped_bytes;
+    if (row.largest_bytes > device.largest.bytes) {
+      device.largest = {row.largest, row.largest_bytes, "allocated", {}};
+    }
+    device.rows.push_back({row.row, row.bytes, row.how, row.disk_bytes});
+  }
+}
+
 void AddOverhead(const GgufFile& file, const FitRequest& request, const DeviceInfo& info,
                  DeviceFit& device) {
-  const Overhead overhead = OverheadOf(file, info, request.calibration);
+  const std::uint64_t more =
+      request.beside.draft ? HeaderBytes(*request.beside.draft->file) : std::uint64_t{0};
+  const Overhead overhead = OverheadOf(file, info, request.calibration, more);
   AddRow(device, {"runtime", overhead.runtime_bytes, overhead.runtime_how, {}});
   AddRow(device, {"margin", overhead.margin_bytes, "kept free", {}});
 }
@@ -77,38 +92,51 @@ void TakeOut(const GgufFile& file, const EnginePlan& plan, int index, DeviceFit&
   }
 }
 
+DeviceFit DescribeDevice(const DeviceInfo& info) {
+  DeviceFit device;
+  device.id = info.id;
+  device.kind = info.kind;
+  device.name = info.name;
+  return device;
+}
+
 DeviceFit FitOf(const GgufFile& file, const EnginePlan& plan, const FitRequest& request,
-                std::size_t index) {
+                const std::vector<BesideRow>& beside, std::size_t index) {
   const DevicePlan& one = plan.devices[index];
-  DeviceFit device{
-      one.device.id, one.device.kind, one.device.name, one.used, {}, 0, 0, {}, {}, {}, 0, 0};
+  DeviceFit device = DescribeDevice(one.device);
+  device.used = one.used;
   for (const MemoryRow& row : plan.rows) {
     if (row.device != device.id) continue;
     AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, one, row.row)});
   }
-  if (one.used || one.host()) AddOverhead(file, request, one.device, device);
+  AddBeside(beside, device);
+  if (one.used || one.host() || device.beside) AddOverhead(file, request, one.device, device);
   if (one.used) TakeOut(file, plan, static_cast<int>(index), device);
   SetBudget(request, device);
   return device;
 }
 
-// The host's share of a run that is elsewhere.
-void AddHost(const GgufFile& file, const EnginePlan& plan, const FitRequest& request, Fit& fit) {
+// A device that the plan has no part of the model on, if it is not listed yet: the host, which has
+// a share of any run, or one for what runs beside the model.
+void AddOther(const GgufFile& file, const EnginePlan& plan, const FitRequest& request,
+              const std::vector<BesideRow>& beside, std::string_view id, Fit& fit) {
   for (const DeviceFit& device : fit.devices) {
-    if (device.kind == DeviceKind::kCpu) return;
+    if (device.id == id) return;
   }
-  const DeviceInfo* host = FindInfo(request.devices, kHostDevice);
-  if (host == nullptr) return;
-  DeviceFit device;
-  device.id = host->id;
-  device.kind = host->kind;
-  device.name = host->name;
+  const DeviceInfo* info = FindInfo(request.devices, id);
+  if (info == nullptr) return;
+  DeviceFit device = DescribeDevice(*info);
   for (const MemoryRow& row : plan.rows) {
     if (row.device == device.id) AddRow(device, {row.row, row.predicted_bytes, row.how, {}});
   }
-  AddOverhead(file, request, *host, device);
+  AddBeside(beside, device);
+  AddOverhead(file, request, *info, device);
   SetBudget(request, device);
   fit.devices.push_back(std::move(device));
+}
+
+const std::string& HomeOf(const EnginePlan& plan) {
+  return plan.placement.devices[static_cast<std::size_t>(plan.placement.output)];
 }
 
 void AddPool(Fit& fit) {
@@ -174,7 +202,7 @@ void SetVerdict(Fit& fit) {
     if (place.mapped > 0) room = std::min(room, *place.budget - std::min(held, *place.budget));
   }
   for (const DeviceFit& device : fit.devices) {
-    if (!device.used || device.budget.bytes) continue;
+    if ((!device.used && !device.beside) || device.budget.bytes) continue;
     fit.missing.push_back("the memory of " + device.id + ": give --budget " + device.id +
                           "=SIZE (it needs " + SizeText(device.need_bytes) + ")");
   }
@@ -195,6 +223,11 @@ void AddWarnings(const ModelSpec& spec, Fit& fit) {
                               device.id + " has " + SizeText(*live.bytes) + " free right now (" +
                                   live.source + "), and the need is " + SizeText(held)});
     }
+  }
+  if (!fit.mmproj_device.empty()) {
+    fit.warnings.push_back({"projector_not_run", fit.mmproj_device,
+                            "vt does not run projectors: the row mmproj is for servers that do, "
+                            "and has the file's tensors, not the buffers of their runs"});
   }
   const std::uint64_t context = fit.options.context;
   if (spec.context_train > 0 && context > spec.context_train) {
@@ -269,21 +302,25 @@ Status CheckKvHeads(const GgufFile& file, const ModelSpec& spec, DType type) {
 
 }  // namespace
 
-Result<EnginePlan> PlanToFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
-                             const EngineOptions& options) {
+namespace {
+
+Result<DeviceInfo> ListedDevice(const FitRequest& request, const std::string& id) {
+  if (const DeviceInfo* info = FindInfo(request.devices, id)) return *info;
+  std::string known;
+  for (const DeviceInfo& one : request.devices) known += (known.empty() ? "" : ", ") + one.id;
+  return Status(Code::kNotFound, "device \"" + ValidUtf8(id) + "\": not there (found: " + known +
+                                     "); run vt-caps to list devices");
+}
+
+Result<EnginePlan> PlanOn(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
+                          const EngineOptions& options) {
   VT_RETURN_IF_ERROR(CheckKvHeads(file, spec, options.kv_type));
   std::vector<std::string> ids = {options.device};
   if (options.placement) ids = options.placement->devices;
   std::vector<DeviceInfo> devices;
   for (const std::string& id : ids) {
-    const DeviceInfo* info = FindInfo(request.devices, id);
-    if (info == nullptr) {
-      std::string known;
-      for (const DeviceInfo& one : request.devices) known += (known.empty() ? "" : ", ") + one.id;
-      return Status(Code::kNotFound, "device \"" + ValidUtf8(id) + "\": not there (found: " +
-                                         known + "); run vt-caps to list devices");
-    }
-    devices.push_back(*info);
+    VT_ASSIGN_OR_RETURN(DeviceInfo device, ListedDevice(request, id));
+    devices.push_back(std::move(device));
   }
   if (options.placement) return MakePlan(file, spec, options, devices);
   EngineOptions placed = options;
@@ -291,23 +328,72 @@ Result<EnginePlan> PlanToFit(const GgufFile& file, const ModelSpec& spec, const 
   return MakePlan(file, spec, placed, devices);
 }
 
+}  // namespace
+
+Result<EnginePlan> PlanToFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
+                             const EngineOptions& options) {
+  if (!request.beside.draft) return PlanOn(file, spec, request, options);
+  EngineOptions with = options;
+  AllowGuesses(request.beside.draft->guesses, &with);
+  return PlanOn(file, spec, request, with);
+}
+
+Result<std::optional<EnginePlan>> PlanDraft(const FitRequest& request, const EnginePlan& plan) {
+  if (!request.beside.draft) return std::optional<EnginePlan>();
+  const DraftBeside& draft = *request.beside.draft;
+  const EngineOptions options =
+      DraftOptions(plan.options, draft.device.empty() ? HomeOf(plan) : draft.device);
+  Result<EnginePlan> made = PlanOn(*draft.file, *draft.spec, request, options);
+  if (!made.ok()) return made.status().Annotate("draft model");
+  return std::optional<EnginePlan>(std::move(made).value());
+}
+
 Fit JudgePlan(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan,
-              const FitRequest& request) {
+              const FitRequest& request, const EnginePlan* draft) {
   Fit fit;
   fit.options = plan.options;
+  const std::vector<BesideRow> beside = RowsBeside(request.beside, draft, HomeOf(plan));
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
-    fit.devices.push_back(FitOf(file, plan, request, i));
+    fit.devices.push_back(FitOf(file, plan, request, beside, i));
   }
-  AddHost(file, plan, request, fit);
+  for (const BesideRow& row : beside) AddOther(file, plan, request, beside, row.device, fit);
+  AddOther(file, plan, request, beside, kHostDevice, fit);
   AddPool(fit);
   fit.reads = ReadsOfMapped(file, spec, plan);
+  if (draft) {
+    fit.draft_device = HomeOf(*draft);
+    fit.reads += ReadsOfMapped(*request.beside.draft->file, *request.beside.draft->spec, *draft);
+  }
+  for (const BesideRow& row : beside) {
+    if (row.row == kProjectorRow) fit.mmproj_device = row.device;
+  }
   SetVerdict(fit);
   return fit;
 }
 
+namespace {
+
+Result<Fit> JudgeBeside(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan,
+                        const FitRequest& request) {
+  VT_ASSIGN_OR_RETURN(const std::optional<EnginePlan> draft, PlanDraft(request, plan));
+  if (request.beside.projector && !request.beside.projector->device.empty()) {
+    const Status listed = ListedDevice(request, request.beside.projector->device).status();
+    if (!listed.ok()) return listed.Annotate("projector");
+  }
+  return JudgePlan(file, spec, plan, request, draft ? &*draft : nullptr);
+}
+
+}  // namespace
+
+Result<Fit> JudgeOptions(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
+                         const EngineOptions& options) {
+  VT_ASSIGN_OR_RETURN(const EnginePlan plan, PlanToFit(file, spec, request, options));
+  return JudgeBeside(file, spec, plan, request);
+}
+
 Result<Fit> JudgeFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request) {
   VT_ASSIGN_OR_RETURN(const EnginePlan plan, PlanToFit(file, spec, request, request.options));
-  Fit fit = JudgePlan(file, spec, plan, request);
+  VT_ASSIGN_OR_RETURN(Fit fit, JudgeBeside(file, spec, plan, request));
   fit.file = AccountFor(file, plan);
   AddWarnings(spec, fit);
   DoubtBudgets(request, fit);

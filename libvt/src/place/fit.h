@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "place/budget.h"
+#include "place/fit_beside.h"
 #include "place/fit_file.h"
 #include "place/overhead.h"
 #include "plan/memory_plan.h"
@@ -33,10 +34,10 @@ std::string_view NameOf(FitVerdict verdict);  // "fits", "fits_by_paging", ..
 Code CodeOf(FitVerdict verdict);              // kOk, kNo, kNo, kUnsupported
 
 struct FitRow {
-  std::string row;  // of the memory plan, "runtime", "margin"
+  std::string row;  // of the memory plan, "draft", "mmproj", "runtime", "margin"
   std::uint64_t bytes = 0;
-  std::string
-      how;  // "mapped", "uploaded", "copied", "decoded", "allocated", "assumed for cuda", ..
+  // "mapped", "uploaded", "copied", "decoded", "allocated", "assumed for cuda", ..
+  std::string how;
   std::optional<std::uint64_t> disk_bytes;  // of weights: in the file
 };
 
@@ -44,7 +45,8 @@ struct DeviceFit {
   std::string id;
   DeviceKind kind = DeviceKind::kCpu;
   std::string name;
-  bool used = false;  // false: no part of the model; the host's share of a run elsewhere
+  bool used = false;    // false: no part of the model; the host's share of a run elsewhere
+  bool beside = false;  // what runs beside the model is here
   std::vector<FitRow> rows;
   std::uint64_t need_bytes = 0;    // of all rows
   std::uint64_t mapped_bytes = 0;  // of them, pages of the file
@@ -66,15 +68,20 @@ struct PoolFit {
 };
 
 struct FitWarning {
-  std::string_view code;  // "live_memory_short", "budget_above_total", "context_beyond_trained"
-  std::string device;     // empty: of no device
+  // "live_memory_short", "budget_above_total", "context_beyond_trained", "projector_not_run"
+  std::string_view code;
+  std::string device;  // empty: of no device
   std::string message;
 };
 
 // A change that the planner has tried, after which the verdict is `verdict`.
 struct Remedy {
-  std::string_view kind;  // "context", "kv_type", "ubatch", "experts_on_cpu", "device", "several"
-  std::string device;     // of kind device
+  // "draft_on_cpu", "mmproj_on_cpu", "context", "kv_type", "ubatch", "experts_on_cpu", "device",
+  // "several"
+  std::string_view kind;
+  std::string device;         // of kind device
+  std::string draft_device;   // where the draft goes then; empty: where it was
+  std::string mmproj_device;  // the projector
   std::uint64_t context = 0;
   DType kv_type = DType::kF16;
   std::int64_t ubatch = 0;
@@ -96,6 +103,8 @@ struct Fit {
   EngineOptions options;  // as judged, with defaults filled in
   std::vector<DeviceFit> devices;
   std::vector<PoolFit> pools;
+  std::string draft_device;   // empty: there is none
+  std::string mmproj_device;  // the projector's; empty: there is none
   // What is missing where it is scarcest: a device, or the devices of a pool joined by "+".
   // Negative: that much is left. None: no budget is known.
   std::optional<std::int64_t> deficit_bytes;
@@ -116,17 +125,27 @@ struct FitRequest {
   std::vector<DeviceInfo> devices;  // of the machine: at least those that the options name
   std::vector<Budget> budgets;      // of each
   Calibration calibration;
+  FitBeside beside = {};
 };
 
 // The plan of the request with other options: of its placement, or of everything on one device,
-// where what it does not keep is decoded. kNotFound: a device that is not listed; MakePlan's
-// errors.
+// where what it does not keep is decoded. With a draft, of a model that checks its guesses.
+// kNotFound: a device that is not listed; MakePlan's errors.
 Result<EnginePlan> PlanToFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
                              const EngineOptions& options);
 
-// Verdict, rows and needs alone; `remedies`, `warnings` and `file` are left empty.
+// The plan of the request's draft model beside a model's; none: there is no draft. Errors begin
+// with "draft model: ".
+Result<std::optional<EnginePlan>> PlanDraft(const FitRequest& request, const EnginePlan& plan);
+
+// Verdict, rows and needs alone; `remedies`, `warnings` and `file` are left empty. `draft`: what
+// PlanDraft said.
 Fit JudgePlan(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan,
-              const FitRequest& request);
+              const FitRequest& request, const EnginePlan* draft = nullptr);
+
+// The same of all plans of the request with other options.
+Result<Fit> JudgeOptions(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
+                         const EngineOptions& options);
 
 // The whole answer: with the file's account, warnings and, where it does not fit, remedies.
 Result<Fit> JudgeFit(const GgufFile& file, const ModelSpec& spec, const FitRequest& request);

@@ -29,6 +29,22 @@ void WriteModel(JsonWriter& json, const FitModel& model) {
   json.EndObject();
 }
 
+// A file that runs beside the model, on a device.
+void WriteBeside(JsonWriter& json, std::string_view key, const std::optional<FitModel>& model,
+                 const std::string& device) {
+  json.Key(key);
+  if (!model) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Field("file", model->file).Field("digest", model->digest);
+  TextOrNull(json, "architecture", model->architecture);
+  TextOrNull(json, "name", model->name);
+  json.Field("bytes", model->bytes);
+  TextOrNull(json, "device", device);
+  json.EndObject();
+}
+
 void WriteOptions(JsonWriter& json, const EngineOptions& options) {
   json.Key("options").BeginObject();
   json.Field("context", options.context).Field("sequences", options.sequences);
@@ -108,6 +124,8 @@ void WriteRemedy(JsonWriter& json, const Remedy& remedy, const Fit& fit) {
     json.Null();
   }
   TextOrNull(json, "device", remedy.device);
+  TextOrNull(json, "draft_device", remedy.draft_device);
+  TextOrNull(json, "mmproj_device", remedy.mmproj_device);
   json.Field("where", remedy.where).Field("need_bytes", remedy.need_bytes);
   json.Field("saved_bytes", remedy.saved_bytes).EndObject();
 }
@@ -139,6 +157,19 @@ void WriteContext(JsonWriter& json, const Fit& fit) {
   json.EndObject();
 }
 
+// "draft and projector on cpu (--draft-device cpu --mmproj-device cpu)"
+std::string BesideText(const Remedy& remedy) {
+  std::string what, flags;
+  const auto add = [&](const char* name, const char* flag, const std::string& device) {
+    if (device.empty()) return;
+    what += std::string(what.empty() ? "" : " and ") + name;
+    flags += std::string(flags.empty() ? "" : " ") + flag + " " + device;
+  };
+  add("draft", "--draft-device", remedy.draft_device);
+  add("projector", "--mmproj-device", remedy.mmproj_device);
+  return what + " on cpu (" + flags + ")";
+}
+
 }  // namespace
 
 void WriteFitBody(JsonWriter& json, const FitModel& model, const Fit& fit,
@@ -149,6 +180,8 @@ void WriteFitBody(JsonWriter& json, const FitModel& model, const Fit& fit,
   for (const std::string& one : fit.missing) json.Value(one);
   json.EndArray();
   WriteModel(json, model);
+  WriteBeside(json, "draft", extras.draft, fit.draft_device);
+  WriteBeside(json, "mmproj", extras.projector, fit.mmproj_device);
   WriteOptions(json, fit.options);
   json.Key("devices").BeginArray();
   for (const DeviceFit& device : fit.devices) WriteDevice(json, device);
@@ -219,6 +252,8 @@ std::string RemedyText(const Remedy& remedy, const Fit& fit) {
   if (remedy.kind == "experts_on_cpu") {
     const std::string layers = std::to_string(remedy.expert_layers);
     text = "experts of " + layers + " layers on cpu (vt-place --n-cpu-moe " + layers + ")";
+  } else if (!remedy.draft_device.empty() || !remedy.mmproj_device.empty()) {
+    text = BesideText(remedy);
   } else if (remedy.kind == "device") {
     text = "--device " + remedy.device;
   } else {

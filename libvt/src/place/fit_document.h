@@ -24,8 +24,10 @@ struct FitModel {
   std::uint64_t context_train = 0;  // 0: not told
 };
 
-// What was asked beyond the verdict.
+// What was asked beyond the verdict, and what runs beside the model.
 struct FitExtras {
+  std::optional<FitModel> draft;
+  std::optional<FitModel> projector;
   bool max_asked = false;
   std::optional<std::uint64_t> max_context;
   std::vector<FitCurve> curves;

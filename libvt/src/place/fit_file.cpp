@@ -85,6 +85,14 @@ FileAccount AccountFor(const GgufFile& file, const EnginePlan& plan) {
   return account;
 }
 
+MappedReads& MappedReads::operator+=(const MappedReads& more) {
+  mapped_bytes += more.mapped_bytes;
+  always_bytes += more.always_bytes;
+  experts_bytes += more.experts_bytes;
+  experts_read_bytes += more.experts_read_bytes;
+  return *this;
+}
+
 MappedReads ReadsOfMapped(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan) {
   // How a token's step reads a tensor; of several ways the widest counts.
   enum class Read : char { kRow, kExperts, kWhole };

@@ -33,6 +33,7 @@ struct MappedReads {
   std::uint64_t always_bytes = 0;        // read with every token
   std::uint64_t experts_bytes = 0;       // of the experts in all
   std::uint64_t experts_read_bytes = 0;  // and of those that one token uses
+  MappedReads& operator+=(const MappedReads& more);
 };
 MappedReads ReadsOfMapped(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan);
 

@@ -126,7 +126,7 @@ std::string FitPlot(const FitModel& model, const Fit& fit, const std::vector<Fit
   std::string panels;
   double top = kHead;
   for (std::size_t i = 0; i < fit.devices.size(); ++i) {
-    if (!fit.devices[i].used) continue;
+    if (!fit.devices[i].used && !fit.devices[i].beside) continue;
     panels += Panel(curves, fit.devices[i], i, top).Draw();
     top += kPanel + kGap;
   }

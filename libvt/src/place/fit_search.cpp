@@ -30,12 +30,6 @@ void HoldByDevice(const GgufFile& file, const std::vector<DeviceInfo>& devices,
   }
 }
 
-Result<Fit> Try(const GgufFile& file, const ModelSpec& spec, const FitRequest& request,
-                const EngineOptions& options) {
-  VT_ASSIGN_OR_RETURN(const EnginePlan plan, PlanToFit(file, spec, request, options));
-  return JudgePlan(file, spec, plan, request);
-}
-
 // The smallest of [low, high] for which `good` holds, which holds for all above it too; none: not
 // even for high.
 template <class Good>
@@ -60,6 +54,7 @@ class RemedySearch {
       : file_(file), spec_(spec), request_(request), fit_(fit) {}
 
   std::vector<Remedy> Find() {
+    BesideOnHost();
     Context();
     KvTypes();
     Ubatch();
@@ -78,7 +73,10 @@ class RemedySearch {
   EngineOptions options() const { return request_.options; }
 
   std::optional<Fit> Answer(const EngineOptions& options) const {
-    Result<Fit> fit = Try(file_, spec_, request_, options);
+    return Answer(options, request_);
+  }
+  std::optional<Fit> Answer(const EngineOptions& options, const FitRequest& request) const {
+    Result<Fit> fit = JudgeOptions(file_, spec_, request, options);
     if (!fit.ok()) return std::nullopt;
     return std::move(fit).value();
   }
@@ -89,7 +87,11 @@ class RemedySearch {
 
   // Keeps the change where the verdict becomes a better one.
   bool Keep(std::string_view kind, const EngineOptions& options, Remedy remedy = {}) {
-    const std::optional<Fit> fit = Answer(options);
+    return Keep(kind, options, request_, std::move(remedy));
+  }
+  bool Keep(std::string_view kind, const EngineOptions& options, const FitRequest& request,
+            Remedy remedy) {
+    const std::optional<Fit> fit = Answer(options, request);
     if (!fit || fit->verdict >= fit_.verdict) return false;
     remedy.kind = kind;
     remedy.context = fit->options.context;
@@ -107,6 +109,22 @@ class RemedySearch {
     const auto largest = LargestContext(file_, spec_, request_, with);
     if (!largest.ok() || !*largest || **largest >= request_.options.context) return std::nullopt;
     return **largest;
+  }
+
+  // What runs beside the model goes first: the model's own answers do not change.
+  void BesideOnHost() {
+    const bool draft = !fit_.draft_device.empty() && fit_.draft_device != kHostDevice;
+    const bool projector = !fit_.mmproj_device.empty() && fit_.mmproj_device != kHostDevice;
+    const auto keep = [&](std::string_view kind, bool move_draft, bool move_projector) {
+      FitRequest changed = request_;
+      Remedy remedy;
+      if (move_draft) changed.beside.draft->device = remedy.draft_device = kHostDevice;
+      if (move_projector) changed.beside.projector->device = remedy.mmproj_device = kHostDevice;
+      return Keep(kind, options(), changed, std::move(remedy));
+    };
+    const bool kept_projector = projector && keep("mmproj_on_cpu", false, true);
+    const bool kept_draft = draft && keep("draft_on_cpu", true, false);
+    if (draft && projector && !kept_draft && !kept_projector) keep("several", true, true);
   }
 
   void Context() {
@@ -221,6 +239,15 @@ std::uint64_t MostPositions(const ModelSpec& spec) {
   return spec.position_embedding ? std::min(kMost, spec.context_train) : kMost;
 }
 
+namespace {
+
+std::uint64_t MostPositions(const ModelSpec& spec, const FitRequest& request) {
+  const std::uint64_t most = MostPositions(spec);
+  return request.beside.draft ? std::min(most, MostPositions(*request.beside.draft->spec)) : most;
+}
+
+}  // namespace
+
 Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const ModelSpec& spec,
                                                     const FitRequest& request,
                                                     const EngineOptions& options) {
@@ -228,11 +255,11 @@ Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const 
   Status failure;
   const auto fits = [&](std::uint64_t context) {
     with.context = context;
-    const Result<Fit> fit = Try(file, spec, request, with);
+    const Result<Fit> fit = JudgeOptions(file, spec, request, with);
     if (!fit.ok()) failure = fit.status();
     return fit.ok() && fit->yes();
   };
-  const std::uint64_t most = MostPositions(spec);
+  const std::uint64_t most = MostPositions(spec, request);
   std::optional<std::uint64_t> answer;
   if (fits(most)) {
     answer = most;
@@ -253,10 +280,10 @@ Result<ContextChoice> ChooseContext(const GgufFile& file, const ModelSpec& spec,
   constexpr std::uint64_t kUntold = 4096;
   ContextChoice choice;
   choice.from =
-      std::min(spec.context_train > 0 ? spec.context_train : kUntold, MostPositions(spec));
+      std::min(spec.context_train > 0 ? spec.context_train : kUntold, MostPositions(spec, request));
   choice.to = choice.from;
   request.options.context = choice.from;
-  VT_ASSIGN_OR_RETURN(const Fit whole, Try(file, spec, request, request.options));
+  VT_ASSIGN_OR_RETURN(const Fit whole, JudgeOptions(file, spec, request, request.options));
   if (whole.yes() || whole.verdict == FitVerdict::kCannotTell) return choice;
   VT_ASSIGN_OR_RETURN(const std::optional<std::uint64_t> largest,
                       LargestContext(file, spec, request, request.options));
@@ -277,8 +304,9 @@ std::vector<Remedy> FindRemedies(const GgufFile& file, const ModelSpec& spec,
 Result<std::vector<FitCurve>> FitCurves(const GgufFile& file, const ModelSpec& spec,
                                         const FitRequest& request, const Fit& fit) {
   std::set<std::uint64_t> contexts = {fit.options.context};
-  const std::uint64_t trained = std::min(
-      spec.context_train > 0 ? spec.context_train : fit.options.context, MostPositions(spec));
+  const std::uint64_t trained =
+      std::min(spec.context_train > 0 ? spec.context_train : fit.options.context,
+               MostPositions(spec, request));
   for (std::uint64_t context = 512; context < trained; context *= 2) contexts.insert(context);
   contexts.insert(trained);
   std::vector<FitCurve> curves;
@@ -289,7 +317,7 @@ Result<std::vector<FitCurve>> FitCurves(const GgufFile& file, const ModelSpec& s
     with.kv_type = type;
     for (const std::uint64_t context : contexts) {
       with.context = context;
-      const Result<Fit> answer = Try(file, spec, request, with);
+      const Result<Fit> answer = JudgeOptions(file, spec, request, with);
       if (answer.status().code() == Code::kUnsupported) {
         curve.refused = answer.status().message();
         break;

@@ -22,7 +22,8 @@ Placement ExpertsOnHost(const GgufFile& file, const ModelSpec& spec, const Devic
 std::uint64_t MostPositions(const ModelSpec& spec);
 
 // The largest context, in whole blocks of kPageCells, whose verdict is kFits; none: not even one
-// block, or no budget is known. kPageCells more do not fit, unless it is MostPositions.
+// block, or no budget is known. kPageCells more do not fit, unless it is MostPositions of the model
+// or of the draft.
 // kInvalid, kUnsupported: MakePlan's.
 Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const ModelSpec& spec,
                                                     const FitRequest& request,

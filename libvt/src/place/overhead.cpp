@@ -63,8 +63,8 @@ std::uint64_t HeaderBytes(const GgufFile& file) {
   return std::min(files - std::min(files, tensors), kMostHeader);
 }
 
-Overhead OverheadOf(const GgufFile& file, const DeviceInfo& device,
-                    const Calibration& calibration) {
+Overhead OverheadOf(const GgufFile& file, const DeviceInfo& device, const Calibration& calibration,
+                    std::uint64_t more_header_bytes) {
   Overhead overhead;
   for (const KindOverhead& one : kKinds) {
     if (one.kind != device.kind) continue;
@@ -72,7 +72,7 @@ Overhead OverheadOf(const GgufFile& file, const DeviceInfo& device,
     overhead.margin_bytes = one.margin;
   }
   const bool host = device.kind == DeviceKind::kCpu;
-  const std::uint64_t header = HeaderBytes(file);
+  const std::uint64_t header = HeaderBytes(file) + more_header_bytes;
   if (const CalibratedDevice* measured = FindCalibrated(calibration, device)) {
     overhead.runtime_bytes = measured->runtime_bytes;
     overhead.runtime_how = "measured (" + calibration.file + ")";

@@ -37,10 +37,10 @@ struct Overhead {
   std::uint64_t bytes() const { return runtime_bytes + margin_bytes; }
 };
 
-// Of a device that a run of this model uses. The figures of a calibration count for a device of
-// the same id and name.
+// Of a device that a run of this model uses, and of other files with `more_header_bytes`. The
+// figures of a calibration count for a device of the same id and name.
 Overhead OverheadOf(const GgufFile& file, const DeviceInfo& device,
-                    const Calibration& calibration = {});
+                    const Calibration& calibration = {}, std::uint64_t more_header_bytes = 0);
 
 // What a model's files hold beside tensors: of a folder, headers and files that are read whole.
 std::uint64_t HeaderBytes(const GgufFile& file);

@@ -156,8 +156,9 @@ std::vector<std::string> NotesOn(const GgufFile& file, const ModelSpec& spec,
     }
     if (const std::string missing = DeviceRates(device).missing(); !missing.empty()) {
       notes.push_back(device.id + ": " + missing +
-                      " is not known: it was assumed for the search, and no speed is predicted; "
-                      "vt-bench calibrate measures a cpu");
+                      " is not known: it was assumed for the search, and no speed is predicted; " +
+                      (device.kind == DeviceKind::kCpu ? "vt-bench calibrate measures it"
+                                                       : "a profile of the machine can say it"));
     }
   }
   if (fit.verdict == FitVerdict::kFitsByPaging) {
