@@ -268,7 +268,8 @@ TEST(FitBeside, DraftsThatNoRunWouldTake) {
   const FitCase lfm("lfm2-350m", Desk(), "cuda:0");
   for (const Status& recurs :
        {CheckDraft(lfm.file(), lfm.spec(), lfm.file(), lfm.spec()),
-        CheckDraft(beside.draft_file(), beside.draft_spec(), lfm.file(), lfm.spec())}) {
+        CheckDraft(beside.draft_file(), beside.draft_spec(), lfm.file(), lfm.spec()),
+        CheckDraft(lfm.file(), lfm.spec(), beside.model.file(), beside.model.spec())}) {
     EXPECT_EQ(recurs.code(), Code::kUnsupported) << recurs.message();
   }
   status = CheckProjector(beside.draft_file());

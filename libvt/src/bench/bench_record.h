@@ -45,8 +45,8 @@ struct BenchResult {
 // Tokens a second of each sample.
 std::vector<double> RatesOf(const BenchResult& result);
 
-// Why a record does not count. Codes: slowed_down, reference_launch, fallback, golden_failed, disturbed_host,
-// no_quiet_window, unstable, falling_trend.
+// Why a record does not count. Codes: slowed_down, reference_launch, fallback, golden_failed,
+// disturbed_host, no_quiet_window, unstable, falling_trend.
 struct BenchVoid {
   std::string code;
   std::string axis;  // empty: of the whole record

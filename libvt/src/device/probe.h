@@ -17,8 +17,8 @@ std::string RootOrDefault(const std::string& root);
 MemoryFact MemoryTotal(const std::string& root);
 MemoryFact MemAvailable(const std::string& root);
 
-// MemAvailable, or what the cgroup leaves or the NUMA nodes have that the process is bound to, where
-// that is smaller.
+// MemAvailable, or what the cgroup leaves or the NUMA nodes have that the process is bound to,
+// where that is smaller.
 MemoryFact AvailableMemory(const std::string& root);
 
 // 2 % of the machine, or of the cgroup's limit where that is smaller, but at least 256 MiB. Unknown
