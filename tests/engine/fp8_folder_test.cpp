@@ -107,7 +107,7 @@ TEST_P(Fp8Folder, RunsAsTheNumbersItDecodesTo) {
   for (const std::string isa : {"", "avx2", "scalar"}) {
     EngineOptions options = Options();
     options.isa = isa;
-    if (!isa.empty() && !ChooseDevice(options).ok()) continue;  // this machine lacks it
+    if (!isa.empty() && !ChooseDevices(options).ok()) continue;  // this machine lacks it
     test::LoadedModel fp8 = test::LoadModel(folder + "/fp8", options);
     test::LoadedModel f32 = test::LoadModel(folder + "/f32", options);
     ASSERT_TRUE(fp8.engine && f32.engine);
@@ -127,12 +127,12 @@ TEST_P(Fp8Folder, RunsOnTheSimulatedDevice) {
   EngineOptions options = Options();
   test::LoadedModel cpu = test::LoadModel(folder + "/fp8", options);
   options.device = "sim:0";
-  options.sim.emplace();
-  options.sim->id = "sim:0";
-  options.sim->kind = DeviceKind::kSim;
-  options.sim->name = "a simulated device";
-  options.sim->memory_total = {std::uint64_t{256} << 20, "a test"};
-  options.sim->sim.emplace();
+  DeviceInfo& device = options.sims.emplace_back();
+  device.id = "sim:0";
+  device.kind = DeviceKind::kSim;
+  device.name = "a simulated device";
+  device.memory_total = {std::uint64_t{256} << 20, "a test"};
+  device.sim.emplace();
   test::LoadedModel sim = test::LoadModel(folder + "/fp8", options);
   ASSERT_TRUE(cpu.engine && sim.engine);
   const std::vector<TokenId> prompt = Prompt(9);
@@ -141,6 +141,37 @@ TEST_P(Fp8Folder, RunsOnTheSimulatedDevice) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     EXPECT_LE(test::Nmse(got[i], want[i]), 1e-6) << "position " << i;
+  }
+}
+
+// One expert at a time is copied to a slot, with its scales, from the pieces that a folder has it
+// in.
+TEST_P(Fp8Folder, RunsWithItsExpertsInSlots) {
+  const auto [form, experts] = GetParam();
+  if (!experts) return;
+  const std::string folder = WriteModel(form, experts);
+  Result<GgufFile> file = GgufFile::Open(folder + "/fp8");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const Result<ModelSpec> spec = ReadModelSpec(*file);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EngineOptions options = Options();
+  options.device = "sim:0";
+  DeviceInfo& device = options.sims.emplace_back();
+  device.kind = DeviceKind::kSim;
+  device.memory_total = {std::uint64_t{256} << 20, "a test"};
+  device.sim.emplace();
+  const std::vector<TokenId> prompt = Prompt(9);
+  const auto whole = Engine::Load(*file, *spec, options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const test::LogitTable want = test::PromptLogits(**whole, prompt, 9);
+  options.placement = WholePlacement(*file, *spec, "sim:0");
+  for (LayerPlacement& layer : options.placement->layers) layer.expert_slots = 1;
+  const auto slots = Engine::Load(*file, *spec, options);
+  ASSERT_TRUE(slots.ok()) << slots.status().message();
+  EXPECT_EQ(test::PromptLogits(**slots, prompt, 9), want);
+  EXPECT_EQ(test::PromptLogits(**slots, prompt, 2), want);
+  for (const MemoryRow& row : (*slots)->Memory()) {
+    EXPECT_EQ(row.allocated_bytes, row.predicted_bytes) << row.row;
   }
 }
 
