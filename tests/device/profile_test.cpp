@@ -183,7 +183,8 @@ constexpr const char* kSmall = R"({
      "memory_gb_per_s": {"value": 10.5, "source": "s"}, "link_gb_per_s": {"value": null},
      "compute_tflops": {"bf16": {"value": 2, "source": "s"}},
      "kept_quant_types": ["q8_0"], "lacks_ops": ["softmax"],
-     "sim": {"fail_at_byte": 7, "probe_answers": false, "free_wrong_bytes": 5}}],
+     "sim": {"fail_at_byte": 7, "probe_answers": false, "free_wrong_bytes": 5,
+             "fail_at_wait": 3}}],
   "undriven": [{"name": "x", "reason": "y"}]})";
 
 TEST(ParseProfileTest, TakesEveryKey) {
@@ -210,6 +211,7 @@ TEST(ParseProfileTest, TakesEveryKey) {
   EXPECT_FALSE(gpu.sim->probe_answers);
   EXPECT_TRUE(gpu.sim->free_known);
   EXPECT_EQ(gpu.sim->free_wrong_bytes, 5u);
+  EXPECT_EQ(gpu.sim->fail_at_wait, 3u);
 }
 
 TEST(ParseProfileTest, TakesTheExampleOfItsPage) {

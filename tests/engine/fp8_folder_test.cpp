@@ -144,6 +144,37 @@ TEST_P(Fp8Folder, RunsOnTheSimulatedDevice) {
   }
 }
 
+// One expert at a time is copied to a slot, with its scales, from the pieces that a folder has it
+// in.
+TEST_P(Fp8Folder, RunsWithItsExpertsInSlots) {
+  const auto [form, experts] = GetParam();
+  if (!experts) return;
+  const std::string folder = WriteModel(form, experts);
+  Result<GgufFile> file = GgufFile::Open(folder + "/fp8");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const Result<ModelSpec> spec = ReadModelSpec(*file);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EngineOptions options = Options();
+  options.device = "sim:0";
+  DeviceInfo& device = options.sims.emplace_back();
+  device.kind = DeviceKind::kSim;
+  device.memory_total = {std::uint64_t{256} << 20, "a test"};
+  device.sim.emplace();
+  const std::vector<TokenId> prompt = Prompt(9);
+  const auto whole = Engine::Load(*file, *spec, options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const test::LogitTable want = test::PromptLogits(**whole, prompt, 9);
+  options.placement = WholePlacement(*file, *spec, "sim:0");
+  for (LayerPlacement& layer : options.placement->layers) layer.expert_slots = 1;
+  const auto slots = Engine::Load(*file, *spec, options);
+  ASSERT_TRUE(slots.ok()) << slots.status().message();
+  EXPECT_EQ(test::PromptLogits(**slots, prompt, 9), want);
+  EXPECT_EQ(test::PromptLogits(**slots, prompt, 2), want);
+  for (const MemoryRow& row : (*slots)->Memory()) {
+    EXPECT_EQ(row.allocated_bytes, row.predicted_bytes) << row.row;
+  }
+}
+
 // Logits of a folder all of whose matrices are held as bf16.
 test::LogitTable ExpandedLogits(const std::string& folder, const std::vector<TokenId>& prompt) {
   Result<GgufFile> file = GgufFile::Open(folder);

@@ -94,6 +94,7 @@ struct SimFaults {
   // What the device says is free: the truth, nothing, or this.
   bool free_known = true;
   std::optional<std::uint64_t> free_wrong_bytes;
+  std::optional<std::uint64_t> fail_at_wait;  // waiting for its queue fails this time, from 1
 };
 
 // What kernels reach, measured: of a matrix or of cells that are read for one row at a time, and of

@@ -65,7 +65,7 @@ struct EngineOptions {
 // One row of the memory plan.
 struct MemoryRow {
   std::string device;  // "cpu"
-  std::string row;     // "weights.kept", "weights.expanded", "kv.full", "activations", ..
+  std::string row;     // "weights.kept", "weights.slots", "kv.full", "activations", ..
   std::uint64_t predicted_bytes = 0;
   std::uint64_t allocated_bytes = 0;  // 0 until loaded
   std::string how = {};               // "mapped": pages of the file, which are no allocation
@@ -82,6 +82,16 @@ struct KernelLaunches {
   std::string kernel;
   std::string tier;
   std::uint64_t launches = 0;
+};
+
+// What the expert slots of a device have done since the load (LayerPlacement::expert_slots).
+struct ExpertSlotCounts {
+  std::string device;
+  std::uint64_t hits = 0;            // experts that a step found there
+  std::uint64_t misses = 0;          // that were copied there
+  std::uint64_t evictions = 0;       // that made room for others
+  std::uint64_t uploaded_bytes = 0;  // of the misses
+  std::uint64_t quarantined_slots = 0;
 };
 
 using SequenceId = int;
@@ -135,7 +145,8 @@ class Engine {
   Status Step(std::span<const StepTokens> entries, const LogitSink& sink);
 
   std::vector<MemoryRow> Memory() const;
-  std::vector<KernelLaunches> Launches() const;  // by device, op and kernel
+  std::vector<KernelLaunches> Launches() const;      // by device, op and kernel
+  std::vector<ExpertSlotCounts> SlotCounts() const;  // of devices that have some
 
  private:
   Engine();

@@ -5,6 +5,7 @@
 // elsewhere, in which case that one product runs there and its operands cross.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ struct LayerPlacement {
   int mixer = 0;    // attention or recurrence, with its cells or state
   int ffn = 0;      // dense feed-forward, router, shared expert, the layer's own embedding
   int experts = 0;  // products of the routed experts and their weighted sum
+  // So many of the experts are on their device at a time, in slots that they are copied to when
+  // rows choose them; 0: all are held. Only off the host, where all their matrices lie as the file
+  // has them.
+  std::int64_t expert_slots = 0;
   bool operator==(const LayerPlacement&) const = default;
 };
 

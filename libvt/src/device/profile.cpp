@@ -178,12 +178,12 @@ std::map<std::string, KernelRate> ReadKernelRates(ProfileReader& reader, const J
 
 SimFaults ReadSim(ProfileReader& reader, const JsonPlace& place) {
   SimFaults faults;
-  if (!place.given() ||
-      !reader.Keys(place, {},
-                   {"fail_at_byte", "probe_answers", "free_known", "free_wrong_bytes"})) {
+  if (!place.given() || !reader.Keys(place, {},
+                                     {"fail_at_byte", "probe_answers", "free_known",
+                                      "free_wrong_bytes", "fail_at_wait"})) {
     return faults;
   }
-  const auto bytes = [&](const char* key) -> std::optional<std::uint64_t> {
+  const auto count = [&](const char* key) -> std::optional<std::uint64_t> {
     const JsonPlace member = reader.Member(place, key);
     if (!member.given()) return std::nullopt;
     return reader.Whole(member, 0);
@@ -192,10 +192,11 @@ SimFaults ReadSim(ProfileReader& reader, const JsonPlace& place) {
     const JsonPlace member = reader.Member(place, key);
     return !member.json || reader.Flag(member);
   };
-  faults.fail_at_byte = bytes("fail_at_byte");
+  faults.fail_at_byte = count("fail_at_byte");
   faults.probe_answers = flag("probe_answers");
   faults.free_known = flag("free_known");
-  faults.free_wrong_bytes = bytes("free_wrong_bytes");
+  faults.free_wrong_bytes = count("free_wrong_bytes");
+  faults.fail_at_wait = count("fail_at_wait");
   if (faults.free_wrong_bytes && !faults.free_known) {
     reader.Fail(reader.Member(place, "free_wrong_bytes").at,
                 "needs \"free_known\": a device that does not say what is free says nothing wrong");

@@ -4,7 +4,9 @@
 
 #include "base/thread_pool.h"
 #include "device/device_memory.h"
+#include "engine/expert_slots.h"
 #include "engine/forward.h"
+#include "engine/held_memory.h"
 #include "engine/kv_cache.h"
 #include "engine/op_runner.h"
 #include "engine/op_walk.h"
@@ -81,11 +83,17 @@ Status TouchWeights(const GgufFile& file, const EnginePlan& plan, const LoadCont
 struct Engine::Impl {
   // A device that the placement uses; the others of the plan stay empty.
   struct Side {
-    std::unique_ptr<DeviceMemory> memory;  // outlives all that follows
-    std::unique_ptr<GpuStream> stream;     // null on the CPU
+    std::unique_ptr<HeldMemory> memory;  // outlives all that follows
+    std::unique_ptr<GpuStream> stream;   // null on the CPU
     std::optional<ModelWeights> weights;
+    std::unique_ptr<ExpertSlots> slots;  // null where there are none
     StepBuffers buffers;
     std::unique_ptr<OpRunner> ops;
+    bool lost = false;  // waiting for its queue failed once
+    void Observed(bool done) {
+      lost = lost || !done;
+      if (slots) slots->Observed(done);
+    }
   };
 
   ModelSpec spec;
@@ -109,6 +117,7 @@ struct Engine::Impl {
   Status Allocate();
   Status LoadWeights(const GgufFile& file, const LoadControl& control);
   void CountRows();
+  void Retire();
   Status CheckStep(std::span<const StepTokens> entries, std::int64_t* rows) const;
   Status TakePart(std::span<const std::size_t> done, std::span<StepTokens> part,
                   std::int64_t* rows);
@@ -119,7 +128,17 @@ struct Engine::Impl {
 };
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
-Engine::~Engine() = default;
+Engine::~Engine() { impl_->Retire(); }
+
+// What a device may still be reading is not freed: its queue is waited for, and where that fails
+// (or failed before) its memory stays.
+void Engine::Impl::Retire() {
+  for (Side& side : sides) {
+    if (!side.memory) continue;
+    if (side.stream && !side.stream->Synchronize().ok()) side.lost = true;
+    if (side.lost) side.memory->Quarantine();
+  }
+}
 
 ForwardContext Engine::Impl::Context() {
   ForwardContext context{.spec = spec,
@@ -130,7 +149,7 @@ ForwardContext Engine::Impl::Context() {
                          .staging = staging.data()};
   for (Side& side : sides) {
     context.sides.push_back({side.weights ? &*side.weights : nullptr, &side.buffers, side.ops.get(),
-                             side.memory.get()});
+                             side.memory.get(), side.slots.get()});
   }
   return context;
 }
@@ -159,7 +178,8 @@ Status Engine::Impl::Allocate() {
     const DeviceInfo& device = plan.devices[i].device;
     memories.push_back(nullptr);
     if (!plan.devices[i].used) continue;
-    VT_ASSIGN_OR_RETURN(sides[i].memory, OpenDeviceMemory(device));
+    VT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, OpenDeviceMemory(device));
+    sides[i].memory = std::make_unique<HeldMemory>(std::move(memory));
     memories.back() = sides[i].memory.get();
     if (device.kind == DeviceKind::kCpu) continue;
     VT_ASSIGN_OR_RETURN(sides[i].stream, OpenGpuStream(device));
@@ -186,6 +206,9 @@ Status Engine::Impl::LoadWeights(const GgufFile& file, const LoadControl& contro
     if (!sides[i].memory) continue;
     VT_ASSIGN_OR_RETURN(sides[i].weights, ModelWeights::Load(file, spec, plan, plan.devices[i],
                                                              *sides[i].memory, control.cancel));
+    VT_ASSIGN_OR_RETURN(sides[i].slots,
+                        ExpertSlots::Load(file, plan, plan.devices[i], *sides[i].memory,
+                                          *sides[i].weights, control.cancel));
   }
   return {};
 }
@@ -194,13 +217,16 @@ void Engine::Impl::CountRows() {
   for (MemoryRow& row : plan.rows) {
     if (row.row == "staging") row.allocated_bytes = staging.taken();
     for (std::size_t i = 0; i < sides.size(); ++i) {
-      if (plan.devices[i].device.id != row.device || row.row == "staging") continue;
       const Side& side = sides[i];
+      if (row.row == kStreamedRow && side.slots) row.allocated_bytes += side.slots->mapped_bytes();
+      if (plan.devices[i].device.id != row.device) continue;
+      if (row.row == "staging" || row.row == kStreamedRow) continue;
       const std::uint64_t kv = cache->allocated_bytes(i, row.row);
       row.allocated_bytes = row.row == "weights.kept"
                                 ? side.weights->mapped_bytes() + side.weights->uploaded_bytes()
                             : row.row == "weights.gathered" ? side.weights->gathered_bytes()
                             : row.row == "weights.expanded" ? side.weights->expanded_bytes()
+                            : row.row == kSlotsRow          ? side.slots->slot_bytes()
                             : row.row == "kv.state"         ? states.allocated_bytes(i)
                             : row.row == "activations"      ? side.buffers.activations.taken()
                             : row.row == "logits"           ? side.buffers.logits_arena.taken()
@@ -227,13 +253,15 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufFile& file, const ModelSp
   for (std::size_t i = 0; i < impl.sides.size(); ++i) {
     Impl::Side& side = impl.sides[i];
     if (!side.memory) continue;
-    side.ops = std::make_unique<OpRunner>(OpRunner::Setup{.registry = BuiltinKernels(),
-                                                          .device = impl.plan.devices[i].device,
-                                                          .resolve = resolve,
-                                                          .pool = impl.pool.get(),
-                                                          .stream = side.stream.get(),
-                                                          .check = options.check,
-                                                          .on_op = options.on_op});
+    side.ops = std::make_unique<OpRunner>(
+        OpRunner::Setup{.registry = BuiltinKernels(),
+                        .device = impl.plan.devices[i].device,
+                        .resolve = resolve,
+                        .pool = impl.pool.get(),
+                        .stream = side.stream.get(),
+                        .check = options.check,
+                        .on_op = options.on_op,
+                        .on_wait = [&side](bool done) { side.Observed(done); }});
     side.ops->set_cancel(control.cancel);
   }
   impl.CountRows();
@@ -253,6 +281,16 @@ std::vector<const DeviceInfo*> Engine::devices() const {
   return used;
 }
 std::vector<MemoryRow> Engine::Memory() const { return impl_->plan.rows; }
+std::vector<ExpertSlotCounts> Engine::SlotCounts() const {
+  std::vector<ExpertSlotCounts> all;
+  for (std::size_t i = 0; i < impl_->sides.size(); ++i) {
+    const Impl::Side& side = impl_->sides[i];
+    if (!side.slots) continue;
+    all.push_back(side.slots->counts());
+    all.back().device = impl_->plan.devices[i].device.id;
+  }
+  return all;
+}
 std::vector<KernelLaunches> Engine::Launches() const {
   std::vector<KernelLaunches> all;
   for (const Impl::Side& side : impl_->sides) {

@@ -12,6 +12,7 @@
 
 namespace vt {
 
+class ExpertSlots;
 class KvCache;
 class StateCache;
 
@@ -22,6 +23,7 @@ struct PassSide {
   StepBuffers* buffers = nullptr;
   OpRunner* ops = nullptr;
   DeviceMemory* memory = nullptr;
+  ExpertSlots* slots = nullptr;  // null where no layer has some
 };
 
 // What every pass reads: the model and the memory it works in. The caches are null in the dry pass,

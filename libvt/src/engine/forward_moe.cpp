@@ -1,7 +1,8 @@
 // A mixture of experts: the router's choice, the chosen experts, the shared one.
 //
-// Few rows go by pairs of row and expert as they are; from kFewestGroupedRows on the pairs are
-// sorted by expert first. A row's result is the same to the bit either way.
+// Few rows go by pairs of row and expert as they are; from kFewestGroupedRows on, and where experts
+// take turns in slots, the pairs are sorted by expert first. A row's result is the same to the bit
+// either way.
 #include <cmath>
 
 #include "engine/forward_pass.h"
@@ -72,29 +73,30 @@ Status Pass::Route(int index, const MoeSpec& moe, const float** weights) {
 }
 
 Status Pass::ExpertProduct(int index, const char* place, const MoeSpec& moe, const ExpertRef& w,
-                           Operand& in, std::int64_t repeat, const std::int32_t* ids, float* out) {
+                           Operand& in, const Choice& choice, float* out) {
   ops_->At(index, place);
   if (const int side = SideOf(w.weight); side != at_) {
-    const std::int64_t pairs = in.rows * repeat;
-    VT_RETURN_IF_ERROR(Carry(ids, pairs, side));
-    const std::int32_t* ids_there = Twin(ids, side);
+    const std::int64_t pairs = in.rows * choice.repeat;
+    VT_RETURN_IF_ERROR(Carry(choice.ids, pairs, side));
+    const Choice chosen{Twin(choice.ids, side), choice.repeat, choice.experts};
     return Away(side, in, out, pairs * w.rows, false, [&](Operand& there, float* result) {
-      return ExpertProduct(index, place, moe, w, there, repeat, ids_there, result);
+      return ExpertProduct(index, place, moe, w, there, chosen, result);
     });
   }
-  const Weight weight = w_->Matrix(w.weight);
+  Weight weight = w_->Matrix(w.weight);
+  weight.rows = weight.rows / moe.experts * choice.experts;
   const ExpertMatmulArgs args{
       .w = weight,
-      .experts = moe.experts,
+      .experts = choice.experts,
       .first = w.first,
       .n = w.rows,
-      .x_repeat = repeat,
+      .x_repeat = choice.repeat,
       .bias = w_->Floats(w.bias),
       .act = MatmulActType(weight.type, in.cols, c_.plan.options.exact, ops_->device_kind()),
       .x = in.x,
       .q = b_->quantized,
-      .ids = ids,
-      .rows = in.rows * repeat,
+      .ids = choice.ids,
+      .rows = in.rows * choice.repeat,
       .out = out};
   if (args.act == ActType::kQ15) VT_RETURN_IF_ERROR(Quantize(in));
   return ops_->Run(args);
@@ -133,24 +135,44 @@ Status Pass::SharedOuter(int index, const MoeSpec& moe) {
       AddArgs{.a = b_->moe, .b = b_->moe_in, .out = b_->moe, .count = rows_ * spec_.width});
 }
 
+Status Pass::ExpertPairs(int index, const MoeSpec& moe, Operand& in, const Choice& choice,
+                         std::int64_t begin) {
+  const std::int64_t pairs = in.rows * choice.repeat;
+  const auto from = [&](float* buffer, std::int64_t cols) {
+    return buffer ? buffer + begin * cols : nullptr;  // null: dry
+  };
+  float* gate = from(b_->pair_gate, moe.width);
+  float* up = from(b_->pair_up, moe.width);
+  if (moe.ffn == FfnKind::kGated) {
+    VT_RETURN_IF_ERROR(ExpertProduct(index, "ffn_gate_exps", moe, moe.gate, in, choice, gate));
+  }
+  VT_RETURN_IF_ERROR(ExpertProduct(index, "ffn_up_exps", moe, moe.up, in, choice, up));
+  ops_->At(index, "ffn_exps_act");
+  VT_RETURN_IF_ERROR(GatedActivation(moe.ffn, moe.activation, gate, up, pairs * moe.width));
+  Operand inner = Input(gate, moe.width, pairs);
+  return ExpertProduct(index, "ffn_down_exps", moe, moe.down, inner,
+                       {choice.ids, 1, choice.experts}, from(b_->pair_out, spec_.width));
+}
+
 Status Pass::RoutedExperts(int index, const MoeSpec& moe, const Operand& input,
                            const float* weights) {
   const std::int64_t pairs = rows_ * moe.used;
-  const std::int32_t* ids = b_->expert_ids;
+  const bool slots = PlaceOf(index).expert_slots > 0;
+  const bool sorted = slots || rows_ >= kFewestGroupedRows;
+  Choice choice{b_->expert_ids, moe.used, moe.experts};
   const std::int32_t* order = nullptr;
-  if (rows_ >= kFewestGroupedRows) {
+  if (sorted) {
     ops_->At(index, "ffn_route");
     VT_RETURN_IF_ERROR(ops_->Run(ExpertSortArgs{.ids = b_->expert_ids,
                                                 .pairs = pairs,
                                                 .experts = moe.experts,
                                                 .order = b_->pair_order,
                                                 .sorted_ids = b_->sorted_ids}));
-    ids = b_->sorted_ids;
+    choice.ids = b_->sorted_ids;
     order = b_->pair_order;
   }
   Operand in = input;
-  std::int64_t repeat = moe.used;
-  if (order != nullptr || rows_ >= kFewestGroupedRows || moe.weigh_input) {
+  if (sorted || moe.weigh_input) {
     ops_->At(index, "ffn_gather");
     VT_RETURN_IF_ERROR(ops_->Run(ExpertGatherArgs{.x = input.x,
                                                   .order = order,
@@ -160,20 +182,9 @@ Status Pass::RoutedExperts(int index, const MoeSpec& moe, const Operand& input,
                                                   .cols = spec_.width,
                                                   .out = b_->pair_in}));
     in = Input(b_->pair_in, spec_.width, pairs);
-    repeat = 1;
+    choice.repeat = 1;
   }
-  if (moe.ffn == FfnKind::kGated) {
-    VT_RETURN_IF_ERROR(
-        ExpertProduct(index, "ffn_gate_exps", moe, moe.gate, in, repeat, ids, b_->pair_gate));
-  }
-  VT_RETURN_IF_ERROR(
-      ExpertProduct(index, "ffn_up_exps", moe, moe.up, in, repeat, ids, b_->pair_up));
-  ops_->At(index, "ffn_exps_act");
-  VT_RETURN_IF_ERROR(
-      GatedActivation(moe.ffn, moe.activation, b_->pair_gate, b_->pair_up, pairs * moe.width));
-  Operand inner = Input(b_->pair_gate, moe.width, pairs);
-  VT_RETURN_IF_ERROR(
-      ExpertProduct(index, "ffn_down_exps", moe, moe.down, inner, 1, ids, b_->pair_out));
+  VT_RETURN_IF_ERROR(slots ? PairsInSlots(index, moe, pairs) : ExpertPairs(index, moe, in, choice));
   ops_->At(index, "ffn_combine");
   VT_RETURN_IF_ERROR(ops_->Run(ExpertCombineArgs{.x = b_->pair_out,
                                                  .order = order,

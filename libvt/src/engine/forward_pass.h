@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/forward.h"
@@ -139,10 +140,31 @@ class Pass {
   Status Route(int index, const MoeSpec& moe, const float** weights);
   // The experts' weighted sum for rows of `input`, and the shared expert's part, into b_.moe.
   Status Experts(int index, const LayerSpec& layer, Operand& input);
+  // The expert of each row of a product.
+  struct Choice {
+    const std::int32_t* ids = nullptr;
+    std::int64_t repeat = 1;   // rows in turn that share one of the input
+    std::int64_t experts = 0;  // that the matrix at hand has: the layer's, or as many as slots
+  };
   Status ExpertProduct(int index, const char* place, const MoeSpec& moe, const ExpertRef& w,
-                       Operand& in, std::int64_t repeat, const std::int32_t* ids, float* out);
+                       Operand& in, const Choice& choice, float* out);
+  // What the experts make of pairs from `begin` on, into pair_out: one for each id of the choice.
+  Status ExpertPairs(int index, const MoeSpec& moe, Operand& in, const Choice& choice,
+                     std::int64_t begin = 0);
   // The routed experts of a layer where they are placed, into moe of this side.
   Status RoutedExperts(int index, const MoeSpec& moe, const Operand& input, const float* weights);
+
+  // forward_slots.cpp: experts that take turns in the slots of their device. The pairs are sorted,
+  // their inputs in pair_in.
+  Status PairsInSlots(int index, const MoeSpec& moe, std::int64_t pairs);
+  Status PairsInSlotsDry(int index, const MoeSpec& moe, std::int64_t pairs);
+  struct ExpertRun {  // sorted pairs of one expert
+    std::int32_t expert = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  Status Wave(int index, const MoeSpec& moe, std::span<const ExpertRun> runs,
+              std::vector<std::int32_t>& ids);
   Status SharedInner(int index, const MoeSpec& moe, Operand& input);
   Status SharedOuter(int index, const MoeSpec& moe);
 

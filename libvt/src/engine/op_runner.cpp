@@ -34,7 +34,10 @@ Status OpRunner::EndLayer(int layer, const float* stream, std::int64_t rows, std
 }
 
 Status OpRunner::Synchronize() {
-  return setup_ && setup_->stream ? setup_->stream->Synchronize() : Status();
+  if (!setup_ || !setup_->stream) return {};
+  const Status done = setup_->stream->Synchronize();
+  if (setup_->on_wait) setup_->on_wait(done.ok());
+  return done;
 }
 
 std::vector<KernelLaunches> OpRunner::Launches() const {

@@ -31,6 +31,8 @@ class OpRunner {
     GpuStream* stream = nullptr;  // of a device that has one
     bool check = false;           // stop at the first op whose result has a NaN
     std::function<Status(const OpEvent&)> on_op = nullptr;
+    // Told of every wait for the queue: all that was launched is done, or (false) nobody knows.
+    std::function<void(bool done)> on_wait = nullptr;
   };
   explicit OpRunner(Setup setup) : setup_(std::move(setup)), kind_(setup_->device.kind) {}
 

@@ -155,6 +155,12 @@ Status ModelWeights::Expand(const GgufFile& file, const DevicePlan& device, Devi
   return CheckUsedUp(expanded_, "weights.expanded");
 }
 
+void ModelWeights::Point(int tensor, const std::byte* slots, bool floats) {
+  Tensor& t = tensors_[Index(tensor)];
+  t.data = slots;
+  if (floats) t.floats = reinterpret_cast<const float*>(slots);
+}
+
 Weight ModelWeights::Matrix(const WeightRef& ref) const {
   Weight weight;
   if (!ref) return weight;

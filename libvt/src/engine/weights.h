@@ -33,6 +33,9 @@ class ModelWeights {
   static ModelWeights ShapesOnly(const GgufFile& file, const ModelSpec& spec,
                                  const DevicePlan& device);
 
+  // Of a tensor that Load leaves out: the first of its experts' slots. `floats`: of f32 values.
+  void Point(int tensor, const std::byte* slots, bool floats);
+
   Weight Matrix(const WeightRef& ref) const;
   // The ref's values as f32; null where there is no ref, or no memory.
   const float* Floats(const WeightRef& ref) const;

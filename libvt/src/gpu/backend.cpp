@@ -87,7 +87,11 @@ Result<std::unique_ptr<GpuStream>> OpenGpuStream(const DeviceInfo& device) {
     return UnsupportedError("device " + device.id +
                             ": described by a document, not present; nothing can run there");
   }
-  if (device.kind == DeviceKind::kSim) return gpu_sim::OpenEmulator();
+  if (device.kind == DeviceKind::kSim) {
+    gpu_sim::EmulatorOptions options;
+    if (device.sim) options.fail_at_wait = device.sim->fail_at_wait.value_or(0);
+    return gpu_sim::OpenEmulator(options);
+  }
   VT_ASSIGN_OR_RETURN(const Driven driven, DriverOf(device));
   return driven.backend->open_stream(device, driven.number);
 }

@@ -288,11 +288,18 @@ class EmulatedStream : public GpuStream {
     return status;
   }
 
-  Status Synchronize() override { return std::exchange(first_error_, Status()); }
+  Status Synchronize() override {
+    if (++waits_ == options_.fail_at_wait) {
+      return {Code::kDevice, "wait " + std::to_string(waits_) +
+                                 " for the queue: it fails there (its profile says so)"};
+    }
+    return std::exchange(first_error_, Status());
+  }
 
  private:
   EmulatorOptions options_;
   Status first_error_;
+  std::uint64_t waits_ = 0;
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ enum class ThreadOrder { kForward, kBackward, kShuffled };
 struct EmulatorOptions {
   int warp_size = 32;  // 32 or 64
   ThreadOrder order = ThreadOrder::kForward;
-  std::uint32_t seed = 1;  // of kShuffled
+  std::uint32_t seed = 1;          // of kShuffled
+  std::uint64_t fail_at_wait = 0;  // the Synchronize of this number, from 1, fails; 0: none
 };
 
 // A stream whose kernels have run when a launch returns; the launch and the next Synchronize give

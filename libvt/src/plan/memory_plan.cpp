@@ -138,6 +138,12 @@ struct TensorUse {
   std::map<std::size_t, WeightRef> scaled = {};  // matrices with scales, by tensor
 };
 
+// Whether the weights that are read there are held expert by expert.
+bool InSlots(const Placement& placement, int layer, std::string_view place) {
+  return layer >= 0 && PartOf(layer, place) == ModelPart::kExperts &&
+         placement.layers[static_cast<std::size_t>(layer)].expert_slots > 0;
+}
+
 std::vector<TensorUse> UsesByDevice(const GgufFile& file, const ModelSpec& spec,
                                     const Placement& placement) {
   const std::size_t tensors = file.tensors().size();
@@ -145,6 +151,7 @@ std::vector<TensorUse> UsesByDevice(const GgufFile& file, const ModelSpec& spec,
                               {std::vector<bool>(tensors), std::vector<bool>(tensors)});
   int matrix_device = 0;
   VisitWeights(spec, [&](int layer, const char* place, WeightUse use, const WeightRef& ref) {
+    if (InSlots(placement, layer, place)) return;
     const auto tensor = static_cast<std::size_t>(ref.tensor);
     int device = matrix_device;  // of a bias: its matrix's
     if (use == WeightUse::kMatrix) device = matrix_device = placement.tensors[tensor];
@@ -191,6 +198,55 @@ void PlanWeights(const GgufFile& file, const Placement& placement, const TensorU
   }
 }
 
+void PlanSlots(const GgufFile& file, const ModelSpec& spec, const Placement& placement, int index,
+               DevicePlan& plan) {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const LayerPlacement& place = placement.layers[i];
+    if (place.expert_slots == 0 || place.experts != index) continue;
+    const MoeSpec& moe = spec.layers[i].moe;
+    SlotLayer& layer = plan.slots.emplace_back();
+    layer.layer = static_cast<int>(i);
+    layer.experts = moe.experts;
+    layer.slots = place.expert_slots;
+    // Of a matrix that two products share, once.
+    const auto add = [&](int tensor, bool floats) {
+      const auto is = [&](const SlotTensor& one) { return one.tensor == tensor; };
+      if (tensor < 0 || std::any_of(layer.tensors.begin(), layer.tensors.end(), is)) return;
+      const GgufTensor& t = file.tensors()[static_cast<std::size_t>(tensor)];
+      const auto experts = static_cast<std::uint64_t>(moe.experts);
+      const std::uint64_t bytes = t.bytes / experts;
+      const std::uint64_t values = t.cols() * t.rows() / experts;
+      layer.tensors.push_back({tensor, floats, bytes, floats ? values * sizeof(float) : bytes});
+    };
+    for (const ExpertRef* ref : {&moe.gate, &moe.up, &moe.down}) {
+      if (!*ref) continue;
+      add(ref->weight.tensor, false);
+      add(ref->bias.tensor, true);
+      add(ref->weight.scales, true);
+    }
+  }
+}
+
+std::uint64_t SlotBytes(const DevicePlan& plan) {
+  std::uint64_t bytes = 0;
+  for (const SlotLayer& layer : plan.slots) {
+    for (const SlotTensor& tensor : layer.tensors) bytes += layer.BytesOf(tensor);
+  }
+  return bytes;
+}
+
+std::uint64_t StreamedBytes(const EnginePlan& plan) {
+  std::uint64_t bytes = 0;
+  for (const DevicePlan& device : plan.devices) {
+    for (const SlotLayer& layer : device.slots) {
+      for (const SlotTensor& tensor : layer.tensors) {
+        bytes += static_cast<std::uint64_t>(layer.experts) * tensor.file_bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
 template <class Tensor>
 std::uint64_t Sum(const std::vector<Tensor>& tensors) {
   std::uint64_t bytes = 0;
@@ -231,6 +287,7 @@ void AddRows(EnginePlan& plan, int index) {
       device.host() ? "mapped" : "uploaded");
   row("weights.gathered", Sum(device.gathered), "copied");
   row("weights.expanded", Sum(device.expanded), "decoded");
+  row(kSlotsRow, SlotBytes(device), "cached");
   for (const char* kv : kKvRows) row(kv, KvBytes(plan, index, kv), "allocated");
   row("kv.state", StateBytes(plan, index), "allocated");
   row("activations", ActivationBytes(device.sizes), "allocated");
@@ -261,6 +318,16 @@ Status CheckRows(const EnginePlan& plan, const DeviceInfo& device) {
 }
 
 }  // namespace
+
+std::uint64_t SlotLayer::BytesOf(const SlotTensor& tensor) const {
+  return AlignUp(static_cast<std::uint64_t>(slots) * tensor.bytes);
+}
+
+std::uint64_t SlotLayer::expert_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const SlotTensor& tensor : tensors) bytes += tensor.bytes;
+  return bytes;
+}
 
 std::uint64_t EnginePlan::RowBytes(std::string_view name) const {
   std::uint64_t bytes = 0;
@@ -297,11 +364,15 @@ Result<EnginePlan> MakePlan(const GgufFile& file, const ModelSpec& spec,
     device.used = parts[i].any();
     device.sizes = MeasureStep(spec, plan, parts[i]);
     PlanWeights(file, plan.placement, uses[i], device);
+    PlanSlots(file, spec, plan.placement, static_cast<int>(i), device);
     if (device.used && !device.host()) ++accelerators;
   }
   for (std::size_t i = 0; i < devices.size(); ++i) AddRows(plan, static_cast<int>(i));
   if (accelerators > 1) {
     plan.rows.push_back({std::string(kHostDevice), "staging", kStagingBytes, 0, "allocated"});
+  }
+  if (const std::uint64_t streamed = StreamedBytes(plan); streamed > 0) {
+    plan.rows.push_back({std::string(kHostDevice), kStreamedRow, streamed, 0, "mapped"});
   }
   return plan;
 }

@@ -22,6 +22,9 @@ inline constexpr std::int64_t kPageCells = 64;  // positions of one page of the 
 // Of the host, for what goes from one device to another by way of it.
 inline constexpr std::uint64_t kStagingBytes = std::uint64_t{1} << 20;
 inline constexpr std::string_view kHostDevice = "cpu";
+// Of the host: tensors in the mapping that are copied to slots of other devices.
+inline constexpr const char* kStreamedRow = "weights.streamed";
+inline constexpr const char* kSlotsRow = "weights.slots";
 
 // Layers whose keys are kept for the same positions share one set of pages.
 struct KvGroup {
@@ -64,6 +67,24 @@ struct ExpandedTensor {
   WeightRef matrix = {};  // of f8_e4m3: all of it, with its scales
 };
 
+// What the slots of a layer hold of one tensor: the share of each expert that is there.
+struct SlotTensor {
+  int tensor = -1;
+  bool floats = false;           // biases and scales, which are held as f32
+  std::uint64_t file_bytes = 0;  // of one expert in the file
+  std::uint64_t bytes = 0;       // and in a slot
+};
+
+// A layer that has `slots` of its `experts` on a device at a time (LayerPlacement::expert_slots).
+struct SlotLayer {
+  int layer = -1;
+  std::int64_t experts = 0;
+  std::int64_t slots = 0;
+  std::vector<SlotTensor> tensors;  // matrices, each followed by its bias and scales
+  std::uint64_t BytesOf(const SlotTensor& tensor) const;  // of all slots, aligned
+  std::uint64_t expert_bytes() const;                     // of one expert in its slot
+};
+
 // What one device of the placement does and holds.
 struct DevicePlan {
   DeviceInfo device;
@@ -73,6 +94,7 @@ struct DevicePlan {
   std::vector<KeptTensor> gathered;  // on the host: those that do not lie in one piece
   std::vector<KeptTensor> uploaded;  // to any other device
   std::vector<ExpandedTensor> expanded;
+  std::vector<SlotLayer> slots;  // never of the host, which maps what is copied there
   bool host() const { return device.kind == DeviceKind::kCpu; }
 };
 
@@ -83,7 +105,8 @@ struct EnginePlan {
   std::vector<KvLayerBytes> kv;     // by layer
   std::vector<StateLayer> states;   // by layer; empty where none recurs
   std::vector<DevicePlan> devices;  // as in the placement
-  std::vector<MemoryRow> rows;      // of used devices, in their order; then the host's staging
+  // Of used devices, in their order; then the host's for others: staging, weights.streamed.
+  std::vector<MemoryRow> rows;
 
   // Of all devices, or of one.
   std::uint64_t RowBytes(std::string_view row) const;

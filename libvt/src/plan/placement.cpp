@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/spec_weights.h"
+#include "plan/memory_plan.h"
 
 namespace vt {
 
@@ -44,6 +45,37 @@ Placement WholePlacement(const GgufFile& file, const ModelSpec& spec, std::strin
 namespace {
 
 Status Wrong(const std::string& what) { return InvalidError("placement: " + what); }
+
+Status CheckSlots(const GgufFile& file, const LayerSpec& layer, const Placement& placement,
+                  std::size_t index) {
+  const LayerPlacement& place = placement.layers[index];
+  if (place.expert_slots == 0) return {};
+  const auto wrong = [&](const std::string& what) {
+    return Wrong("expert slots of layer " + std::to_string(index) + ": " + what);
+  };
+  if (place.expert_slots < 0 || place.expert_slots > layer.moe.experts) {
+    return wrong(std::to_string(place.expert_slots) + " is out of range (allowed 0 to " +
+                 std::to_string(layer.moe.experts) + ", as many as it has experts)");
+  }
+  const std::string& device = placement.devices[static_cast<std::size_t>(place.experts)];
+  if (device == kHostDevice) {
+    return wrong(std::to_string(place.expert_slots) + " on " + device +
+                 ", which reads all experts where they are mapped; allowed is 0 there");
+  }
+  for (const ExpertRef* ref : {&layer.moe.gate, &layer.moe.up, &layer.moe.down}) {
+    if (!*ref) continue;
+    const auto tensor = static_cast<std::size_t>(ref->weight.tensor);
+    const std::string name(file.tensors()[tensor].name);
+    if (placement.tensors[tensor] != place.experts) {
+      return wrong("tensor " + name + " does not lie on " + device +
+                   " with the layer's experts; place it there, or have no slots");
+    }
+    if (placement.held[tensor] != Held::kKept) {
+      return wrong("tensor " + name + " is held decoded; slots hold what is kept as it is alone");
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -88,7 +120,11 @@ Status CheckPlacement(const GgufFile& file, const ModelSpec& spec, const Placeme
       missing = file.tensors()[tensor].name;
     }
   });
-  return missing.empty() ? Status() : Wrong("tensor " + missing + " has no device");
+  if (!missing.empty()) return Wrong("tensor " + missing + " has no device");
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    VT_RETURN_IF_ERROR(CheckSlots(file, spec.layers[i], placement, i));
+  }
+  return {};
 }
 
 }  // namespace vt

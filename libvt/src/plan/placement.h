@@ -19,7 +19,8 @@ Placement WholePlacement(const GgufFile& file, const ModelSpec& spec, std::strin
 void PlaceTensors(const GgufFile& file, const ModelSpec& spec, Placement& placement);
 
 // kInvalid: lists that do not match the model, an index that is no device, a matrix without a
-// device, a layer that reads another's keys on a device that does not hold them.
+// device, a layer that reads another's keys on a device that does not hold them, expert slots where
+// there can be none.
 Status CheckPlacement(const GgufFile& file, const ModelSpec& spec, const Placement& placement);
 
 // Where a part of the placement runs. `layer` counts for the parts that layers have.
