@@ -177,6 +177,7 @@ TEST(FitBesideTool, WrongArguments) {
   refused("--draft-device cpu", 2, "--draft-device: has an effect only with --draft");
   refused("--mmproj-device cpu", 2, "--mmproj-device: has an effect only with --mmproj");
   refused("--draft-max 3", 2, "--draft-max: has an effect only with --draft");
+  refused("--profile all --draft " + Quote(TinyPath("qwen3-dense.gguf")), 2, "--draft: ");
   refused("--draft /no/such.gguf", 3, "--draft: ");
   refused("--draft " + Quote(TinyPath("lfm2-dense.gguf")), 4, "recurrent state");
   refused("--draft " + Quote(TinyPath("qwen3-dense.gguf")) + " --draft-device cuda:9", 2,

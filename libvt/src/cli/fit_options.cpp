@@ -139,12 +139,12 @@ std::vector<Flag> FitFlags(FitOptions* o) {
   t.push_back(IntegerFlag(std::move(threads), &o->threads, 1, 1024));
 
   t.push_back(NameFlag(
-      Row(kWhat, "draft", "FILE", "a draft model beside it, as vt-run --draft runs one", kAnswers),
+      Row(kWhat, "draft", "FILE", "a draft model beside it, as vt-run --draft runs one", kOne),
       &o->draft));
-  t.push_back(IntegerFlag(Row(kWhat, "draft-max", "N", "most guesses of a step", kAnswers),
+  t.push_back(IntegerFlag(Row(kWhat, "draft-max", "N", "most guesses of a step", kOne),
                           &o->draft_max, 1, 64));
   t.push_back(NameFlag(
-      Row(kWhat, "mmproj", "FILE", "a projector beside it, for servers that run one", kAnswers),
+      Row(kWhat, "mmproj", "FILE", "a projector beside it, for servers that run one", kOne),
       &o->projector));
 
   Flag device = NameFlag(Row(kWhere, "device", "ID", "that runs all: cuda:0", kModels), &o->device);
