@@ -113,11 +113,15 @@ TEST(FitTool, ReadsTheHeaderAloneAndQuickly) {
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = RunVt(command);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    if (kMeasured) EXPECT_LT(outcome.peak_resident_kib, 64 << 10);
+    if (kMeasured) {
+      EXPECT_LT(outcome.peak_resident_kib, 64 << 10);
+    }
     fastest = std::min(fastest, outcome.seconds);
   }
   // 50 ms on a machine of its own; tests share theirs.
-  if (kMeasured) EXPECT_LT(fastest, 0.5);
+  if (kMeasured) {
+    EXPECT_LT(fastest, 0.5);
+  }
 }
 
 TEST(FitTool, FilesDocumentsAndPipesSayTheSame) {

@@ -39,6 +39,11 @@ std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePl
   return bytes;
 }
 
+// The bytes of what the host maps for others' slots are those in the file.
+std::optional<std::uint64_t> DiskBytesOfStreamed(const MemoryRow& row) {
+  return row.row == kStreamedRow ? std::optional(row.predicted_bytes) : std::nullopt;
+}
+
 void AddRow(DeviceFit& device, FitRow row) {
   if (row.bytes == 0) return;
   device.need_bytes += row.bytes;
@@ -84,7 +89,9 @@ DeviceFit FitOf(const GgufFile& file, const EnginePlan& plan, const FitRequest& 
       one.device.id, one.device.kind, one.device.name, one.used, {}, 0, 0, {}, {}, {}, 0, 0};
   for (const MemoryRow& row : plan.rows) {
     if (row.device != device.id) continue;
-    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, one, row.row)});
+    const std::optional<std::uint64_t> streamed = DiskBytesOfStreamed(row);
+    AddRow(device, {row.row, row.predicted_bytes, row.how,
+                    streamed ? streamed : DiskBytesOfRow(file, one, row.row)});
   }
   if (one.used || one.host()) AddOverhead(file, request, one.device, device);
   if (one.used) TakeOut(file, plan, static_cast<int>(index), device);
@@ -104,7 +111,8 @@ void AddHost(const GgufFile& file, const EnginePlan& plan, const FitRequest& req
   device.kind = host->kind;
   device.name = host->name;
   for (const MemoryRow& row : plan.rows) {
-    if (row.device == device.id) AddRow(device, {row.row, row.predicted_bytes, row.how, {}});
+    if (row.device != device.id) continue;
+    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfStreamed(row)});
   }
   AddOverhead(file, request, *host, device);
   SetBudget(request, device);
