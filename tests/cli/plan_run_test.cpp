@@ -76,6 +76,36 @@ TEST(PlanRun, RunsOverSeveralDevicesAndSaysWhatItAllocated) {
   EXPECT_EQ(devices, (std::set<std::string>{"cpu", "sim:0", "sim:1"}));  // cpu: the staging
 }
 
+// Two of eight experts at a time: the same answer, and the end says what that took.
+TEST(PlanRun, ExpertsTakeTurnsInTheSlotsOfAPlan) {
+  const auto run = [](const std::string& slots) {
+    const Outcome outcome = WithPlan(
+        Tiny() + Sims() + " --device sim:0 " + slots,
+        "\"$BIN/vt-fit\" --json --plan plan.json" + Sims() +
+            " > fit.json && cat fit.json && \"$VT\" --plan fit.json --json" + Sims() + kRun);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Lines(outcome.out);
+  };
+  const std::vector<std::string> all = run(""), some = run("--expert-slots 2");
+  const json fit = json::parse(some.front()), end = json::parse(some.back());
+  EXPECT_EQ(end["ids"], json::parse(all.back())["ids"]);
+  EXPECT_TRUE(json::parse(all.back())["expert_slots"].empty());
+  ASSERT_EQ(end["expert_slots"].size(), 1u) << end;
+  EXPECT_EQ(end["expert_slots"][0]["device"], "sim:0");
+  EXPECT_GT(end["expert_slots"][0]["misses"], 0);
+  EXPECT_GT(end["expert_slots"][0]["uploaded_bytes"], 0);
+  EXPECT_EQ(end["expert_slots"][0]["quarantined_slots"], 0);
+  std::set<std::string> rows;
+  for (const json& row : end["memory"]) {
+    EXPECT_EQ(row["predicted_bytes"], row["allocated_bytes"]) << row;
+    rows.insert(row["device"].get<std::string>() + " " + row["row"].get<std::string>());
+  }
+  EXPECT_TRUE(rows.contains("sim:0 weights.slots"));
+  EXPECT_TRUE(rows.contains("cpu weights.streamed"));
+  EXPECT_EQ(fit["request"]["expert_slots"], 2);
+  EXPECT_GT(fit["fit"]["file"]["streamed_bytes"], 0);
+}
+
 TEST(PlanRun, RefusesAPlanThatDoesNotHold) {
   const auto refused = [](const std::string& command, int code, const std::string& words) {
     const Outcome outcome = WithPlan(Tiny() + "--device cpu", command);

@@ -79,6 +79,7 @@ std::string FileText(const FileAccount& file) {
     if (bytes > 0) text += std::string(", ") + name + " " + std::to_string(bytes);
   };
   part("decoded", file.expanded_bytes);
+  part("copied to slots", file.streamed_bytes);
   part("of no use", file.unused_bytes);
   part("computed", file.computed_bytes);
   part("padding", file.padding_bytes);

@@ -154,6 +154,7 @@ class PlaceTool {
     request.pins = options_.pins;
     request.cpu_moe = options_.cpu_moe;
     request.n_cpu_moe = options_.n_cpu_moe;
+    request.expert_slots = options_.expert_slots;
     request.objective = options_.objective;
     return {};
   }

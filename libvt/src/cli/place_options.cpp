@@ -230,6 +230,9 @@ std::vector<Flag> PlaceFlags(PlaceOptions* o) {
   Flag n_cpu_moe = Row(kHow, "n-cpu-moe", "N", "the experts of the first N layers on the cpu");
   n_cpu_moe.default_text = "none";
   t.push_back(IntegerFlag(std::move(n_cpu_moe), &o->n_cpu_moe, 1, 1 << 20));
+  Flag slots = Row(kHow, "expert-slots", "N", "experts of a layer that a gpu holds at a time");
+  slots.default_text = "all";
+  t.push_back(IntegerFlag(std::move(slots), &o->expert_slots, 1, 1 << 20));
   t.push_back(ObjectiveFlag(
       Row(kHow, "objective", "NAME", "what must be fast: decode, prefill or balanced"),
       &o->objective));

@@ -44,6 +44,7 @@ struct PlaceOptions {
   std::vector<Pin> pins;
   bool cpu_moe = false;
   std::int64_t n_cpu_moe = 0;
+  std::int64_t expert_slots = 0;  // 0: all experts are held
   Objective objective = Objective::kDecode;
   std::string out;  // a file for the plan, of which a table is then printed; empty or "-": stdout
 

@@ -48,6 +48,9 @@ std::string Heading(const PlanDocument& plan) {
   if (plan.wishes.n_cpu_moe > 0) {
     asked += ", --n-cpu-moe " + std::to_string(plan.wishes.n_cpu_moe);
   }
+  if (plan.wishes.expert_slots > 0) {
+    asked += ", --expert-slots " + std::to_string(plan.wishes.expert_slots);
+  }
   text += Line("asked for", asked);
   text += Line("plan", plan.hash);
   if (plan.verdict) text += Line("verdict", *plan.verdict);
@@ -57,9 +60,13 @@ std::string Heading(const PlanDocument& plan) {
 std::string LayerText(const PlanDocument& plan, const LayerPlacement& layer) {
   const std::vector<std::string>& ids = plan.options.placement->devices;
   const auto id = [&](int device) { return ids[static_cast<std::size_t>(device)]; };
-  if (layer.mixer == layer.ffn && layer.ffn == layer.experts) return id(layer.mixer);
-  std::string text = "mixer " + id(layer.mixer) + ", ffn " + id(layer.ffn);
+  const bool together = layer.mixer == layer.ffn && layer.ffn == layer.experts;
+  std::string text = id(layer.mixer);
+  if (!together) text = "mixer " + text + ", ffn " + id(layer.ffn);
   if (layer.experts != layer.ffn) text += ", experts " + id(layer.experts);
+  if (layer.expert_slots > 0) {
+    text += ", " + std::to_string(layer.expert_slots) + " experts at a time";
+  }
   return text;
 }
 

@@ -277,7 +277,14 @@ std::string EndRecord(const GenerationResult* result, const ResultForm& form, co
   std::uint64_t reference_launches = WriteLaunches(json, engine, {});
   if (draft) reference_launches += WriteLaunches(json, *draft, kDraft);
   json.EndArray().Field("reference_launches", reference_launches);
-  return json.EndObject().Take();
+  json.Key("expert_slots").BeginArray();
+  for (const ExpertSlotCounts& counts : engine.SlotCounts()) {
+    json.BeginObject().Field("device", counts.device).Field("hits", counts.hits);
+    json.Field("misses", counts.misses).Field("evictions", counts.evictions);
+    json.Field("uploaded_bytes", counts.uploaded_bytes);
+    json.Field("quarantined_slots", counts.quarantined_slots).EndObject();
+  }
+  return json.EndArray().EndObject().Take();
 }
 
 std::string ResultRecord(std::size_t index, const PromptItem& item, const GenerationResult& result,

@@ -7,6 +7,7 @@
 
 #include "models/spec_weights.h"
 #include "ops/op_facts.h"
+#include "place/slot_cost.h"
 
 namespace vt {
 namespace {
@@ -130,6 +131,11 @@ double CostModel::CrossingSeconds(int from, int to, double bytes) const {
   return vt::CrossingSeconds(devices_[a], rates_[a], devices_[b], rates_[b], bytes);
 }
 
+double CostModel::HostCopySeconds(int device, double copies, double bytes) const {
+  const auto d = static_cast<std::size_t>(device);
+  return vt::HostCopySeconds(devices_[d], rates_[d], copies, bytes);
+}
+
 Result<Prediction> PredictSpeed(const GgufFile& file, const ModelSpec& spec, const EnginePlan& plan,
                                 const SpeedAt& at) {
   std::vector<DeviceInfo> devices;
@@ -167,6 +173,18 @@ Result<Prediction> PredictSpeed(const GgufFile& file, const ModelSpec& spec, con
     add(crossing.tokens, PartOf(crossing.layer, crossing.place) == ModelPart::kOutput, crossing.to,
         "values from " + plan.placement.devices[static_cast<std::size_t>(crossing.from)],
         model.CrossingSeconds(crossing.from, crossing.to, static_cast<double>(crossing.bytes)));
+  }
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    for (const SlotLayer& layer : plan.devices[d].slots) {
+      const std::int64_t used = spec.layers[static_cast<std::size_t>(layer.layer)].moe.used;
+      const int device = static_cast<int>(d);
+      const auto copy = [&](std::int64_t tokens) {
+        add(tokens, false, device, "copying experts to their slots",
+            SlotSeconds(model, device, layer, used, tokens));
+      };
+      copy(1);
+      if (steps) copy(walked.options.ubatch);
+    }
   }
   prediction.decode_tok_per_s = 1 / decode.total();
   prediction.prefill_tok_per_s = 1 / prefill.total();

@@ -50,6 +50,8 @@ class CostModel {
   // taken to have one, unless `refused` is given: it then gets the verdict.
   OpTime TimeOf(const NeededOp& op, int device, Verdict* refused = nullptr) const;
   double CrossingSeconds(int from, int to, double bytes) const;
+  // So many copies between the host's memory and the device's, of so many bytes in all.
+  double HostCopySeconds(int device, double copies, double bytes) const;
   // Of a step of ubatch, the share that each token of a prompt takes: a last, shorter step takes
   // less.
   double PromptSteps() const;

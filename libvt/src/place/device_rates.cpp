@@ -189,14 +189,16 @@ OpTime DeviceRates::TimeOf(const OpWork& work, bool plain) const {
   return time;
 }
 
+double HostCopySeconds(const DeviceInfo& device, const DeviceRates& rates, double copies,
+                       double bytes) {
+  if (device.kind == DeviceKind::kCpu) return 0;
+  const double latency = device.kind == DeviceKind::kSim ? kHostCopyLatency : kCopyLatency;
+  return copies * latency + bytes / rates.link_bytes_per_s();
+}
+
 double CrossingSeconds(const DeviceInfo& a, const DeviceRates& a_rates, const DeviceInfo& b,
                        const DeviceRates& b_rates, double bytes) {
-  const auto leg = [&](const DeviceInfo& device, const DeviceRates& rates) {
-    if (device.kind == DeviceKind::kCpu) return 0.0;
-    const double latency = device.kind == DeviceKind::kSim ? kHostCopyLatency : kCopyLatency;
-    return latency + bytes / rates.link_bytes_per_s();
-  };
-  return leg(a, a_rates) + leg(b, b_rates);
+  return HostCopySeconds(a, a_rates, 1, bytes) + HostCopySeconds(b, b_rates, 1, bytes);
 }
 
 }  // namespace vt

@@ -58,6 +58,10 @@ class DeviceRates {
   std::map<DType, Product> products_;
 };
 
+// Of so many copies between the host's memory and the device's, of so many bytes in all.
+double HostCopySeconds(const DeviceInfo& device, const DeviceRates& rates, double copies,
+                       double bytes);
+
 // Of what goes from one device to another; `a` and `b` may be the host's. Two accelerators go by
 // way of the host.
 double CrossingSeconds(const DeviceInfo& a, const DeviceRates& a_rates, const DeviceInfo& b,

@@ -39,6 +39,11 @@ std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePl
   return bytes;
 }
 
+// The bytes of what the host maps for others' slots are those in the file.
+std::optional<std::uint64_t> DiskBytesOfStreamed(const MemoryRow& row) {
+  return row.row == kStreamedRow ? std::optional(row.predicted_bytes) : std::nullopt;
+}
+
 void AddRow(DeviceFit& device, FitRow row) {
   if (row.bytes == 0) return;
   device.need_bytes += row.bytes;
@@ -107,7 +112,9 @@ DeviceFit FitOf(const GgufFile& file, const EnginePlan& plan, const FitRequest& 
   device.used = one.used;
   for (const MemoryRow& row : plan.rows) {
     if (row.device != device.id) continue;
-    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, one, row.row)});
+    const std::optional<std::uint64_t> streamed = DiskBytesOfStreamed(row);
+    AddRow(device, {row.row, row.predicted_bytes, row.how,
+                    streamed ? streamed : DiskBytesOfRow(file, one, row.row)});
   }
   AddBeside(beside, device);
   if (one.used || one.host() || device.beside) AddOverhead(file, request, one.device, device);
@@ -127,7 +134,8 @@ void AddOther(const GgufFile& file, const EnginePlan& plan, const FitRequest& re
   if (info == nullptr) return;
   DeviceFit device = DescribeDevice(*info);
   for (const MemoryRow& row : plan.rows) {
-    if (row.device == device.id) AddRow(device, {row.row, row.predicted_bytes, row.how, {}});
+    if (row.device != device.id) continue;
+    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfStreamed(row)});
   }
   AddBeside(beside, device);
   AddOverhead(file, request, *info, device);

@@ -109,7 +109,8 @@ void WriteFile(JsonWriter& json, const Fit& fit) {
   const FileAccount& file = fit.file;
   json.BeginObject().Field("bytes", file.bytes).Field("header_bytes", file.header_bytes);
   json.Field("padding_bytes", file.padding_bytes).Field("kept_bytes", file.kept_bytes);
-  json.Field("expanded_bytes", file.expanded_bytes).Field("unused_bytes", file.unused_bytes);
+  json.Field("expanded_bytes", file.expanded_bytes);
+  json.Field("streamed_bytes", file.streamed_bytes).Field("unused_bytes", file.unused_bytes);
   json.Field("computed_bytes", file.computed_bytes).EndObject();
 }
 

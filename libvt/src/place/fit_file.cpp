@@ -5,21 +5,26 @@
 #include <vector>
 
 #include "models/spec_weights.h"
+#include "place/slot_cost.h"
 
 namespace vt {
 namespace {
 
-enum class Use : char { kUnused, kExpanded, kKept };
+enum class Use : char { kUnused, kExpanded, kStreamed, kKept };
 
 std::vector<Use> UsesOf(const GgufFile& file, const EnginePlan& plan) {
   std::vector<Use> uses(file.tensors().size(), Use::kUnused);
+  const auto mark = [&](int tensor, Use use) {
+    Use& widest = uses[static_cast<std::size_t>(tensor)];
+    widest = std::max(widest, use);
+  };
   for (const DevicePlan& device : plan.devices) {
-    for (const ExpandedTensor& one : device.expanded) {
-      Use& use = uses[static_cast<std::size_t>(one.tensor)];
-      if (use == Use::kUnused) use = Use::kExpanded;
+    for (const ExpandedTensor& one : device.expanded) mark(one.tensor, Use::kExpanded);
+    for (const SlotLayer& layer : device.slots) {
+      for (const SlotTensor& one : layer.tensors) mark(one.tensor, Use::kStreamed);
     }
     for (const auto* list : {&device.mapped, &device.gathered, &device.uploaded}) {
-      for (const KeptTensor& one : *list) uses[static_cast<std::size_t>(one.tensor)] = Use::kKept;
+      for (const KeptTensor& one : *list) mark(one.tensor, Use::kKept);
     }
   }
   return uses;
@@ -75,6 +80,7 @@ FileAccount AccountFor(const GgufFile& file, const EnginePlan& plan) {
       at = std::max(at, run.begin);
       if (run.end <= at) continue;
       std::uint64_t& bytes = run.use == Use::kKept       ? account.kept_bytes
+                             : run.use == Use::kStreamed ? account.streamed_bytes
                              : run.use == Use::kExpanded ? account.expanded_bytes
                                                          : account.unused_bytes;
       bytes += run.end - at;
@@ -125,6 +131,19 @@ MappedReads ReadsOfMapped(const GgufFile& file, const ModelSpec& spec, const Eng
       const auto experts = static_cast<std::uint64_t>(std::max<std::int64_t>(way.moe->experts, 1));
       reads.experts_bytes += one.bytes;
       reads.experts_read_bytes += one.bytes / experts * static_cast<std::uint64_t>(way.moe->used);
+    }
+  }
+  for (const DevicePlan& device : plan.devices) {
+    for (const SlotLayer& layer : device.slots) {
+      const auto used = spec.layers[static_cast<std::size_t>(layer.layer)].moe.used;
+      const SlotCopies copies = CopiesOf(layer, used, 1);
+      for (const SlotTensor& one : layer.tensors) {
+        const std::uint64_t bytes = static_cast<std::uint64_t>(layer.experts) * one.file_bytes;
+        reads.mapped_bytes += bytes;
+        reads.experts_bytes += bytes;
+        reads.experts_read_bytes +=
+            static_cast<std::uint64_t>(copies.experts * static_cast<double>(one.file_bytes));
+      }
     }
   }
   return reads;

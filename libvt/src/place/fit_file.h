@@ -16,18 +16,19 @@ struct FileAccount {
   std::uint64_t padding_bytes = 0;   // between tensors and after the last
   std::uint64_t kept_bytes = 0;      // tensors that some device holds as they are
   std::uint64_t expanded_bytes = 0;  // tensors that are held decoded alone
+  std::uint64_t streamed_bytes = 0;  // tensors whose experts are copied to slots when chosen
   std::uint64_t unused_bytes = 0;    // tensors of no use to this decoder
   std::uint64_t computed_bytes = 0;  // tensors that stand in no file
   std::uint64_t sum() const {
-    return header_bytes + padding_bytes + kept_bytes + expanded_bytes + unused_bytes +
-           computed_bytes;
+    return header_bytes + padding_bytes + kept_bytes + expanded_bytes + streamed_bytes +
+           unused_bytes + computed_bytes;
   }
 };
 
 FileAccount AccountFor(const GgufFile& file, const EnginePlan& plan);
 
 // Bytes that a token's step reads of the tensors that the host has mapped: of a table that rows are
-// looked up in, a row; of the experts, those that a token uses.
+// looked up in, a row; of the experts, those that a token uses (and that are not in a slot).
 struct MappedReads {
   std::uint64_t mapped_bytes = 0;        // of all these tensors
   std::uint64_t always_bytes = 0;        // read with every token

@@ -9,6 +9,7 @@
 #include "place/fit.h"
 #include "place/place_reasons.h"
 #include "place/place_units.h"
+#include "place/slot_cost.h"
 #include "plan/placement.h"
 
 namespace vt {
@@ -37,7 +38,9 @@ Placement Compacted(const Placement& placement) {
   compact.input = now[At(placement.input)];
   compact.output = now[At(placement.output)];
   for (LayerPlacement& layer : compact.layers) {
-    layer = {now[At(layer.mixer)], now[At(layer.ffn)], now[At(layer.experts)]};
+    layer.mixer = now[At(layer.mixer)];
+    layer.ffn = now[At(layer.ffn)];
+    layer.experts = now[At(layer.experts)];
   }
   for (int& device : compact.tensors) device = device < 0 ? -1 : now[At(device)];
   return compact;
@@ -84,7 +87,9 @@ class Placer {
     answer.exact = tried.answer.exact;
     answer.paging = tried.fit.verdict == FitVerdict::kFitsByPaging;
     answer.reasons = ReasonsFor(file_, spec_, request_, units_, pins_, tried.placement);
-    answer.notes = NotesOn(file_, spec_, request_, units_, tried.placement, tried.fit);
+    answer.notes = SlotNotes(spec_, tried.plan);
+    const auto notes = NotesOn(file_, spec_, request_, units_, tried.placement, tried.fit);
+    answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
     answer.plan = std::move(tried.plan);
     return answer;
   }
@@ -93,6 +98,11 @@ class Placer {
     if (request_.devices.empty()) return InvalidError("devices: none is given; name at least one");
     if (request_.options.placement) {
       return InvalidError("placement: the options have one already; leave it out");
+    }
+    if (request_.expert_slots > 0 &&
+        std::none_of(spec_.layers.begin(), spec_.layers.end(),
+                     [](const LayerSpec& layer) { return layer.moe.experts > 0; })) {
+      return InvalidError("--expert-slots: the model has no experts; leave it out");
     }
     return {};
   }

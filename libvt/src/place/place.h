@@ -38,6 +38,8 @@ struct PlaceRequest {
   std::vector<Pin> pins;
   bool cpu_moe = false;        // experts of all layers on the cpu
   std::int64_t n_cpu_moe = 0;  // experts of the first N layers that have some
+  // Layers with more experts have so many of them on an accelerator at a time; 0: all.
+  std::int64_t expert_slots = 0;
   Objective objective = Objective::kDecode;
   Calibration calibration;  // what runtimes take, as vt-fit counts it
   // Also of devices that a document describes: nothing is placed where an op of it has no kernel.

@@ -84,6 +84,12 @@ std::vector<std::string> ReasonsFor(const GgufFile& file, const ModelSpec& spec,
     } else {
       reason = "fits best with " + name;
     }
+    const bool experts = part == ModelPart::kExperts && layer >= 0;
+    if (const std::int64_t slots = experts ? placement.layers[At(layer)].expert_slots : 0) {
+      reason += "; " + std::to_string(slots) + " of " +
+                std::to_string(spec.layers[At(layer)].moe.experts) +
+                " experts at a time (--expert-slots)";
+    }
     if (placement.held[t] == Held::kExpanded) {
       reason += "; expanded (" + ToBf16(file.tensors()[t]) + "): " + request.devices[At(there)].id +
                 " does not keep it";

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/arena.h"
 #include "models/spec_weights.h"
 #include "place/overhead.h"
+#include "place/slot_cost.h"
 #include "place/work_kinds.h"
 #include "plan/placement.h"
 
@@ -63,6 +65,7 @@ class Builder {
     }
     AddUnits();
     AddTensors();
+    KeepStreamedOnHost();
     AddCells();
     for (int d = 0; d < n_; ++d) VT_RETURN_IF_ERROR(AddTimes(d));
     VT_RETURN_IF_ERROR(CheckSomewhere());
@@ -94,12 +97,67 @@ class Builder {
         }
       }
       u_.held.push_back(whole.held);
+      std::vector<std::int64_t>& slots = u_.slots.emplace_back();
+      for (std::size_t i = 0; i < whole.layers.size(); ++i) {
+        slots.push_back(SlotsOn(d, spec_.layers[i].moe));
+        whole.layers[i].expert_slots = slots.back();
+      }
       EngineOptions options = request_.options;
       options.placement = std::move(whole);
       VT_ASSIGN_OR_RETURN(EnginePlan plan, MakePlan(file_, spec_, options, request_.devices));
       plans_.push_back(std::move(plan));
     }
     return {};
+  }
+
+  // LayerPlacement::expert_slots of a layer whose experts are on the device.
+  std::int64_t SlotsOn(int d, const MoeSpec& moe) const {
+    const DeviceInfo& device = request_.devices[At(d)];
+    if (device.kind == DeviceKind::kCpu || moe.experts <= request_.expert_slots) return 0;
+    if (request_.expert_slots == 0) return 0;
+    std::size_t matrices = 0, pinned = 0;
+    for (const ExpertRef* ref : {&moe.gate, &moe.up, &moe.down}) {
+      if (!*ref) continue;
+      const auto t = At(ref->weight.tensor);
+      if (!Keeps(device, file_.tensors()[t].type).yes) return 0;
+      ++matrices;
+      if (pins_.device[t] == d) ++pinned;
+      if (pins_.device[t] >= 0 && pins_.device[t] != d) return 0;
+    }
+    // Those that are pinned lie there whole where the others are elsewhere.
+    return pinned == 0 || pinned == matrices ? request_.expert_slots : 0;
+  }
+
+  // What is copied to slots stays mapped on the host. Experts that every other device would have in
+  // slots are mapped there wherever they are.
+  void KeepStreamedOnHost() {
+    const int host = u_.problem.host;
+    if (host < 0 || n_ < 2) return;
+    std::vector<std::uint64_t> mapped(file_.tensors().size());
+    for (const KeptTensor& one : plans_[At(host)].devices[At(host)].mapped) {
+      mapped[At(one.tensor)] = one.bytes;
+    }
+    for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+      const MoeSpec& moe = spec_.layers[i].moe;
+      std::set<int> tensors;
+      for (const ExpertRef* ref : {&moe.gate, &moe.up, &moe.down}) {
+        if (*ref) tensors.insert(ref->weight.tensor);
+      }
+      const int unit = u_.layers[i].experts;
+      for (const int t : tensors) {
+        const int pinned = pins_.device[At(t)];
+        bool streamed = true;
+        for (int d = 0; d < n_; ++d) {
+          if (d != host && (pinned < 0 || pinned == d)) streamed &= u_.slots[At(d)][i] > 0;
+        }
+        if (!streamed || pinned == host) continue;
+        u_.problem.base_bytes[At(host)] += mapped[At(t)];
+        u_.base_mapped += mapped[At(t)];
+        if (pinned >= 0) continue;
+        u_.problem.units[At(unit)].bytes[At(host)] -= mapped[At(t)];
+        u_.mapped[At(unit)] -= mapped[At(t)];
+      }
+    }
   }
 
   int AddUnit(ModelPart part, int layer, int block) {
@@ -177,6 +235,9 @@ class Builder {
       }
       for (const KeptTensor& one : device.mapped) mapped[At(one.tensor)] += one.bytes;
       for (const ExpandedTensor& one : device.expanded) bytes[At(one.tensor)] += one.bytes;
+      for (const SlotLayer& layer : device.slots) {
+        for (const SlotTensor& one : layer.tensors) bytes[At(one.tensor)] += layer.BytesOf(one);
+      }
       for (std::size_t t = 0; t < bytes.size(); ++t) {
         const int unit = u_.unit_of[t] >= 0 ? u_.unit_of[t] : floats[t];
         if (bytes[t] == 0 || unit < 0) continue;
@@ -275,6 +336,13 @@ class Builder {
         continue;
       }
       all += seconds;
+    }
+    for (const SlotLayer& layer : plans_[At(d)].devices[At(d)].slots) {
+      const std::int64_t used = spec_.layers[At(layer.layer)].moe.used;
+      double& all = u_.problem.units[At(u_.layers[At(layer.layer)].experts)].seconds[At(d)];
+      const std::int64_t ubatch = plans_[At(d)].options.ubatch;
+      all += Weighed(1, SlotSeconds(*model_, d, layer, used, 1));
+      if (ubatch > 1) all += Weighed(ubatch, SlotSeconds(*model_, d, layer, used, ubatch));
     }
     return {};
   }
@@ -460,8 +528,10 @@ Placement PlaceUnits::ToPlacement(const GgufFile& file, const ModelSpec& spec,
   placement.output = device[At(output)];
   for (const Layer& units : layers) {
     const int ffn = device[At(units.ffn)];
-    placement.layers.push_back({units.mixer < 0 ? ffn : device[At(units.mixer)], ffn,
-                                units.experts < 0 ? ffn : device[At(units.experts)]});
+    const int experts = units.experts < 0 ? ffn : device[At(units.experts)];
+    const std::size_t layer = placement.layers.size();
+    placement.layers.push_back(
+        {units.mixer < 0 ? ffn : device[At(units.mixer)], ffn, experts, slots[At(experts)][layer]});
   }
   placement.tensors = pins.device;
   for (std::size_t t = 0; t < table.size(); ++t) {

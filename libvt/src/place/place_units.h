@@ -35,6 +35,7 @@ struct PlaceUnits {
 
   std::vector<std::vector<Held>> held;                   // by device and tensor, of matrices
   std::vector<std::vector<std::uint64_t>> tensor_bytes;  // by device and tensor
+  std::vector<std::vector<std::int64_t>> slots;          // by device and layer: expert_slots there
   // Pages of the file that the host maps, in the bytes of each unit there and in the host's base.
   std::vector<std::uint64_t> mapped;
   std::uint64_t base_mapped = 0;

@@ -70,6 +70,8 @@ class Differ {
       const bool either =
           a.layers[i].experts != a.layers[i].ffn || b.layers[i].experts != b.layers[i].ffn;
       if (either) Part(ModelPart::kExperts, layer, a.layers[i].experts, b.layers[i].experts);
+      const std::string slots = "blk." + std::to_string(i) + ".expert_slots";
+      Setting(slots.c_str(), a.layers[i].expert_slots, b.layers[i].expert_slots);
     }
     Part(ModelPart::kOutput, -1, a.output, b.output);
   }

@@ -94,7 +94,8 @@ class PlanWriter {
     json_.Key("request").BeginObject().Key("pins").BeginArray();
     for (const Pin& pin : request_.pins) json_.Value(pin.text());
     json_.EndArray().Field("cpu_moe", request_.cpu_moe);
-    json_.Field("n_cpu_moe", request_.n_cpu_moe).EndObject();
+    json_.Field("n_cpu_moe", request_.n_cpu_moe);
+    json_.Field("expert_slots", request_.expert_slots).EndObject();
   }
 
   void WriteDevice(const DeviceInfo& device) {
@@ -147,9 +148,9 @@ class PlanWriter {
       json_.BeginObject().Field("layer", i).Field("mixer", Device(layer.mixer));
       json_.Field("ffn", Device(layer.ffn)).Key("experts");
       if (spec_.layers[i].moe.experts > 0) {
-        json_.Value(Device(layer.experts));
+        json_.Value(Device(layer.experts)).Field("expert_slots", layer.expert_slots);
       } else {
-        json_.Null();
+        json_.Null().Key("expert_slots").Null();
       }
       json_.EndObject();
     }

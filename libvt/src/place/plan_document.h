@@ -60,6 +60,7 @@ struct PlanWishes {
   std::vector<std::string> pins;  // Pin::text
   bool cpu_moe = false;
   std::int64_t n_cpu_moe = 0;
+  std::int64_t expert_slots = 0;
   std::string objective;
 };
 

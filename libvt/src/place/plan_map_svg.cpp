@@ -40,6 +40,8 @@ const char* ColourOf(std::string_view row) {
                                  {"weights.gathered", "#4a86c8"},
                                  {"weights.repacked", "#4a86c8"},
                                  {"weights.expanded", "#7fb0e0"},
+                                 {"weights.slots", "#a9cdef"},
+                                 {"weights.streamed", "#16406f"},
                                  {"kv.full", "#b3541e"},
                                  {"kv.window", "#d17a3a"},
                                  {"kv.latent", "#9a3f52"},

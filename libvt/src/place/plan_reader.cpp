@@ -102,6 +102,10 @@ class PlanReader {
     }
     return value;
   }
+  // 0 where it is not given: what plans did not have from the start.
+  std::int64_t WholeOrNone(const JsonAt& object, const char* key) {
+    return Member(object, key).given() ? static_cast<std::int64_t>(Whole(object, key)) : 0;
+  }
   std::optional<double> Rate(const JsonAt& object, const char* key) {
     const JsonAt place = Member(object, key);
     if (!place.given() || !Is(place, place.json->is_number(), "a number")) return std::nullopt;
@@ -159,6 +163,7 @@ class PlanReader {
     for (const JsonAt& pin : Elements(request, "pins")) plan_.wishes.pins.push_back(TextOf(pin));
     plan_.wishes.cpu_moe = Flag(request, "cpu_moe");
     plan_.wishes.n_cpu_moe = static_cast<std::int64_t>(Whole(request, "n_cpu_moe"));
+    plan_.wishes.expert_slots = WholeOrNone(request, "expert_slots");
   }
 
   void ReadDevices() {
@@ -220,6 +225,7 @@ class PlanReader {
       place.mixer = Device(layer, "mixer");
       place.ffn = Device(layer, "ffn");
       place.experts = Member(layer, "experts").given() ? Device(layer, "experts") : place.ffn;
+      place.expert_slots = WholeOrNone(layer, "expert_slots");
       placement_.layers.push_back(place);
     }
   }
