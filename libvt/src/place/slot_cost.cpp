@@ -66,15 +66,15 @@ std::vector<std::string> SlotNotes(const ModelSpec& spec, const EnginePlan& plan
       group.all_bytes += static_cast<std::uint64_t>(layer.experts) * layer.expert_bytes();
     }
     for (const auto& [sizes, group] : groups) {
-      notes.push_back(
-          devices[d].id + ": " + std::to_string(sizes.first) + " of " +
-          std::to_string(sizes.second) + " experts at a time in " + std::to_string(group.layers) +
-          (group.layers == 1 ? " layer, " : " layers, ") + SizeText(group.bytes) + " instead of " +
-          SizeText(group.all_bytes) + "; of " + OneDecimal(group.chosen) +
-          " that a token chooses " + OneDecimal(group.copied) +
-          " are copied there, were all as likely: " +
-          SizeText(static_cast<std::uint64_t>(group.copied_bytes)) + ", about " +
-          OneDecimal(group.seconds * 1e3) + " ms of each token decoded");
+      notes.push_back(devices[d].id + ": " + std::to_string(sizes.first) + " of " +
+                      std::to_string(sizes.second) + " experts at a time in " +
+                      std::to_string(group.layers) +
+                      (group.layers == 1 ? " layer, " : " layers, ") + SizeText(group.bytes) +
+                      " instead of " + SizeText(group.all_bytes) + "; of " +
+                      OneDecimal(group.chosen) + " that a token chooses " +
+                      OneDecimal(group.copied) + " are copied there, were all as likely: " +
+                      SizeText(static_cast<std::uint64_t>(group.copied_bytes)) + ", about " +
+                      OneDecimal(group.seconds * 1e3) + " ms of each token decoded");
     }
   }
   return notes;
