@@ -209,6 +209,9 @@ TEST(ExpertSlotPlans, LayersWithNoMoreExpertsHoldThemAll) {
     EXPECT_EQ(layer.expert_slots, 0);
   }
   EXPECT_EQ(answer->plan.RowBytes("weights.slots"), 0u);
+  ASSERT_FALSE(answer->notes.empty());
+  EXPECT_TRUE(answer->notes[0].starts_with("--expert-slots 32: no layer has slots"))
+      << answer->notes[0];
   Case dense("llama-8b");
   const auto refused = dense.Place(8);
   ASSERT_FALSE(refused.ok());

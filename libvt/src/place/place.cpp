@@ -88,6 +88,11 @@ class Placer {
     answer.paging = tried.fit.verdict == FitVerdict::kFitsByPaging;
     answer.reasons = ReasonsFor(file_, spec_, request_, units_, pins_, tried.placement);
     answer.notes = SlotNotes(spec_, tried.plan);
+    if (request_.expert_slots > 0 && answer.notes.empty()) {
+      answer.notes.push_back("--expert-slots " + std::to_string(request_.expert_slots) +
+                             ": no layer has slots, for its experts lie on the cpu, are no more "
+                             "than that, or are not all held as the file has them");
+    }
     const auto notes = NotesOn(file_, spec_, request_, units_, tried.placement, tried.fit);
     answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
     answer.plan = std::move(tried.plan);
