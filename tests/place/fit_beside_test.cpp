@@ -108,7 +108,8 @@ TEST(FitBeside, TheDraftHasTheModelsContextSequencesAndKeys) {
   Beside beside;
   beside.AddDraft();
   const auto draft = [&](std::uint64_t context, std::int64_t sequences) {
-    const FitRow* row = FindRow(On(beside.model.At(context, sequences), "cuda:0"), "draft");
+    const Fit fit = beside.model.At(context, sequences);
+    const FitRow* row = FindRow(On(fit, "cuda:0"), "draft");
     return row ? row->bytes : 0;
   };
   const std::uint64_t cell = 2 * 32 * 8 * 128 * 2;  // of llama-8b, f16
