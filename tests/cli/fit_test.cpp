@@ -15,12 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasured = false;  // sanitizers need time and memory of their own
-#else
-constexpr bool kMeasured = true;
-#endif
-
 // Beside vt-run, whose place RunShell knows.
 constexpr const char* kFit = "\"$(dirname \"$VT\")/vt-fit\" ";
 constexpr const char* kPlace = "\"$(dirname \"$VT\")/vt-place\" ";

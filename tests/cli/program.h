@@ -21,6 +21,13 @@ struct Command {
   std::string folder;            // where it runs; empty: a fresh one
 };
 
+// Sanitizers need time and memory of their own: what is measured then says nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kMeasured = false;
+#else
+inline constexpr bool kMeasured = true;
+#endif
+
 struct Outcome {
   int exit_code = -1;  // -1: ended by `signal`
   int signal = 0;

@@ -12,12 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasured = false;  // sanitizers need time and memory of their own
-#else
-constexpr bool kMeasured = true;
-#endif
-
 const std::string& Corpus() {
   static const std::string folder = [] {
     std::string made = TempDir() + "/broken";

@@ -9,18 +9,12 @@
 #include "engine/held_memory.h"
 #include "plan/placement.h"
 #include "support/model_run.h"
+#include "support/sim_run.h"
 #include "support/test_files.h"
 #include "support/tiny_models.h"
 
 namespace vt {
 namespace {
-
-// Sanitizers make the emulator slow: they look at every seventh model.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kModelStep = 7;
-#else
-constexpr std::size_t kModelStep = 1;
-#endif
 
 using Ids = std::vector<std::int32_t>;
 
@@ -119,46 +113,21 @@ TEST(SlotCache, SlotsWhoseReadersNobodySawEndAreUsedNoMore) {
   EXPECT_EQ(cache.MakeRoom(Ids{3, 4}, NotAsked).status().code(), Code::kInternal);
 }
 
-DeviceInfo Sim() {
-  DeviceInfo sim;
-  sim.kind = DeviceKind::kSim;
-  sim.memory_total = {std::uint64_t{64} << 20, "a test"};
-  sim.sim.emplace();
-  return sim;
-}
+using test::kModelStep;
+using test::Sim;
+using Opened = test::TinyModel;
 
-EngineOptions OnSims(int count) {
-  EngineOptions options;
-  options.device = "sim:0";
-  options.sims.assign(static_cast<std::size_t>(count), Sim());
-  options.context = 64;
-  options.threads = 1;
-  options.ubatch = 24;
-  options.logit_rows = 24;
-  options.kv_type = DType::kF32;
-  return options;
-}
+EngineOptions OnSims(int count) { return test::OnSims(count, 64); }
 
-struct Opened {
-  GgufFile file;
-  ModelSpec spec;
-
-  // Of the layers with experts: all have as many.
-  const MoeSpec* moe() const {
-    for (const LayerSpec& layer : spec.layers) {
-      if (layer.moe.experts > 0) return &layer.moe;
-    }
-    return nullptr;
+// Of the layers with experts: all have as many.
+const MoeSpec* MoeOf(const Opened& model) {
+  for (const LayerSpec& layer : model.spec.layers) {
+    if (layer.moe.experts > 0) return &layer.moe;
   }
-};
-
-Opened Open(const std::string& name) {
-  Result<GgufFile> file = GgufFile::Open(test::TinyPath(name + ".gguf"));
-  EXPECT_TRUE(file.ok()) << file.status().message();
-  Result<ModelSpec> spec = ReadModelSpec(*file);
-  EXPECT_TRUE(spec.ok()) << spec.status().message();
-  return {std::move(*file), std::move(*spec)};
+  return nullptr;
 }
+
+Opened Open(const std::string& name) { return test::OpenTiny(name); }
 
 Placement WithSlots(const Opened& model, std::int64_t slots, std::vector<std::string> devices,
                     int experts_on = 0) {
@@ -227,9 +196,9 @@ TEST(ExpertSlots, GiveTheBitsOfTheRunThatHoldsAllExperts) {
   for (std::size_t m = 0; m < std::size(test::kTinyModels); ++m) {
     const std::string name = test::kTinyModels[m];
     const Opened model = Open(name);
-    if (!model.moe() || models++ % kModelStep != 0) continue;
+    if (!MoeOf(model) || models++ % kModelStep != 0) continue;
     SCOPED_TRACE(name);
-    const MoeSpec& moe = *model.moe();
+    const MoeSpec& moe = *MoeOf(model);
     EngineOptions options = OnSims(1);
     const std::vector<TokenId> prompt = Prompt(model.spec);
     const std::unique_ptr<Engine> whole = Load(model, options);

@@ -10,6 +10,7 @@
 #include "plan/placement.h"
 #include "support/golden.h"
 #include "support/model_run.h"
+#include "support/sim_run.h"
 #include "support/test_files.h"
 #include "support/tiny_models.h"
 
@@ -18,45 +19,13 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-// Sanitizers make the emulator slow: they look at every seventh model.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kModelStep = 7;
-#else
-constexpr std::size_t kModelStep = 1;
-#endif
+using test::kModelStep;
+using test::Sim;
+using Opened = test::TinyModel;
 
-DeviceInfo Sim() {
-  DeviceInfo sim;
-  sim.kind = DeviceKind::kSim;
-  sim.memory_total = {64 * kMib, "a test"};
-  sim.sim.emplace();
-  return sim;
-}
+EngineOptions OnSims(int count) { return test::OnSims(count, 192); }
 
-EngineOptions OnSims(int count) {
-  EngineOptions options;
-  options.device = "sim:0";
-  options.sims.assign(static_cast<std::size_t>(count), Sim());
-  options.context = 192;
-  options.threads = 1;
-  options.ubatch = 24;
-  options.logit_rows = 24;
-  options.kv_type = DType::kF32;
-  return options;
-}
-
-struct Opened {
-  GgufFile file;
-  ModelSpec spec;
-};
-
-Opened Open(const std::string& name) {
-  Result<GgufFile> file = GgufFile::Open(test::TinyPath(name + ".gguf"));
-  EXPECT_TRUE(file.ok()) << file.status().message();
-  Result<ModelSpec> spec = ReadModelSpec(*file);
-  EXPECT_TRUE(spec.ok()) << spec.status().message();
-  return {std::move(*file), std::move(*spec)};
-}
+Opened Open(const std::string& name) { return test::OpenTiny(name); }
 
 // Every part on a device of its own choice, and one matrix in six away from its part.
 Placement RandomPlacement(const Opened& model, std::vector<std::string> devices,

@@ -213,7 +213,7 @@ Result<KernelRates> MeasureKernelRates(
     std::vector<double> values;
     values.reserve(rounds.size());
     for (const KernelRates& rates : rounds) values.push_back(value(rates));
-    return Median(std::move(values));
+    return Median(values);
   };
   KernelRates typical = rounds.front();
   typical.launch_us = median([](const KernelRates& r) { return r.launch_us; });

@@ -1,6 +1,7 @@
 // Which tensor plays which part, with its shape checked.
 #include <cmath>
 
+#include "formats/safetensors.h"
 #include "models/spec_builder.h"
 
 namespace vt {
@@ -9,12 +10,6 @@ namespace {
 constexpr std::int64_t kScaleBlock = 128;
 
 std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
-std::string ShapeText(const std::vector<std::uint64_t>& dims) {
-  std::string text;
-  for (const std::uint64_t dim : dims) text += (text.empty() ? "" : ", ") + std::to_string(dim);
-  return std::string("[").append(text).append("]");
-}
 
 }  // namespace
 

@@ -23,9 +23,14 @@ std::uint64_t DiskBytes(const GgufFile& file, int tensor) {
   return file.tensors()[static_cast<std::size_t>(tensor)].bytes;
 }
 
-// In the file, of the tensors that make up a row of weights; none: another row.
-std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePlan& device,
-                                            std::string_view row) {
+// In the file, of the tensors that make up a row of weights; none: another row. `planned`: of a
+// device that has weights of its own.
+std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePlan* planned,
+                                            const MemoryRow& memory) {
+  if (memory.row == kStreamedRow) return memory.predicted_bytes;  // pages of the file
+  if (planned == nullptr) return std::nullopt;
+  const DevicePlan& device = *planned;
+  const std::string_view row = memory.row;
   std::uint64_t bytes = 0;
   if (row == "weights.expanded") {
     for (const ExpandedTensor& one : device.expanded) bytes += DiskBytes(file, one.tensor);
@@ -37,11 +42,6 @@ std::optional<std::uint64_t> DiskBytesOfRow(const GgufFile& file, const DevicePl
   if (list == nullptr) return std::nullopt;
   for (const KeptTensor& one : *list) bytes += DiskBytes(file, one.tensor);
   return bytes;
-}
-
-// The bytes of what the host maps for others' slots are those in the file.
-std::optional<std::uint64_t> DiskBytesOfStreamed(const MemoryRow& row) {
-  return row.row == kStreamedRow ? std::optional(row.predicted_bytes) : std::nullopt;
 }
 
 void AddRow(DeviceFit& device, FitRow row) {
@@ -112,9 +112,7 @@ DeviceFit FitOf(const GgufFile& file, const EnginePlan& plan, const FitRequest& 
   device.used = one.used;
   for (const MemoryRow& row : plan.rows) {
     if (row.device != device.id) continue;
-    const std::optional<std::uint64_t> streamed = DiskBytesOfStreamed(row);
-    AddRow(device, {row.row, row.predicted_bytes, row.how,
-                    streamed ? streamed : DiskBytesOfRow(file, one, row.row)});
+    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, &one, row)});
   }
   AddBeside(beside, device);
   if (one.used || one.host() || device.beside) AddOverhead(file, request, one.device, device);
@@ -135,7 +133,7 @@ void AddOther(const GgufFile& file, const EnginePlan& plan, const FitRequest& re
   DeviceFit device = DescribeDevice(*info);
   for (const MemoryRow& row : plan.rows) {
     if (row.device != device.id) continue;
-    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfStreamed(row)});
+    AddRow(device, {row.row, row.predicted_bytes, row.how, DiskBytesOfRow(file, nullptr, row)});
   }
   AddBeside(beside, device);
   AddOverhead(file, request, *info, device);
@@ -307,10 +305,6 @@ Status CheckKvHeads(const GgufFile& file, const ModelSpec& spec, DType type) {
   }
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 Result<DeviceInfo> ListedDevice(const FitRequest& request, const std::string& id) {
   if (const DeviceInfo* info = FindInfo(request.devices, id)) return *info;
