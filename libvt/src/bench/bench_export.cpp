@@ -84,9 +84,10 @@ std::string BenchRates(const BenchRecord& record) {
                   s.max, NumberOr(QuantileMs(times, 0.5), "%.2f", "-").c_str(),
                   NumberOr(decode ? QuantileMs(times, 0.99) : std::nullopt, "%.2f", "-").c_str());
   }
-  out += Format("load %.1f ms, peak memory %.1f MiB", static_cast<double>(record.load_ns) * 1e-6,
-                static_cast<double>(record.peak_resident_bytes) / (1 << 20));
-  out += "; ms: between tokens, of a prompt to the first\n";
+  out += Wrapped(Format("load %.1f ms, peak memory %.1f MiB; ms: between tokens, of a prompt to "
+                        "the first",
+                        static_cast<double>(record.load_ns) * 1e-6,
+                        static_cast<double>(record.peak_resident_bytes) / (1 << 20)));
   for (const BenchResult& result : record.results) {
     if (const auto joules = JoulesPerToken(result)) {
       out += Format("%s: %.3f joules a token\n", AxisOf(result.test).c_str(), *joules);

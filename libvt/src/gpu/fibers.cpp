@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
 #define VT_FIBERS_PORTABLE 1
@@ -86,7 +87,7 @@ struct Fibers::Context {
     vt_switch_stack(&from.stack_pointer, to.stack_pointer);
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
+    __sanitizer_finish_switch_fiber(from.fake_stack, &to.bottom, &to.bytes);
 #endif
   }
 };
@@ -96,7 +97,7 @@ struct Fibers::Fiber {
   char* map = nullptr;
   std::size_t mapped = 0;
   const std::function<void()>* body = nullptr;
-  bool ended = false;
+  bool idle = false;  // in Enter, between two bodies
 
   ~Fiber() {
 #if defined(__SANITIZE_THREAD__)
@@ -127,7 +128,7 @@ bool Fibers::Reserve(int count) {
 void Fibers::Start(int index, const std::function<void()>* body) {
   Fiber& fiber = *fibers_[static_cast<std::size_t>(index)];
   fiber.body = body;
-  fiber.ended = false;
+  if (std::exchange(fiber.idle, false)) return;
   char* top = fiber.map + fiber.mapped;
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(top - kStackBytes, kStackBytes);  // of what ran there before
@@ -136,7 +137,8 @@ void Fibers::Start(int index, const std::function<void()>* body) {
   fiber.context.bytes = kStackBytes;
 #endif
 #if defined(__SANITIZE_THREAD__)
-  if (!fiber.context.tsan) fiber.context.tsan = __tsan_create_fiber(0);
+  if (fiber.context.tsan) __tsan_destroy_fiber(fiber.context.tsan);
+  fiber.context.tsan = __tsan_create_fiber(0);
 #endif
 #ifdef VT_FIBERS_PORTABLE
   getcontext(&fiber.context.state);
@@ -161,17 +163,18 @@ void Fibers::Enter(Fibers* self) {
   __sanitizer_finish_switch_fiber(nullptr, &self->host_->bottom, &self->host_->bytes);
 #endif
   Fiber& fiber = *self->running_;
-  (*fiber.body)();
-  fiber.ended = true;
-  self->Yield();
-  __builtin_unreachable();
+  for (;;) {
+    (*fiber.body)();
+    fiber.idle = true;
+    self->Yield();
+  }
 }
 
 bool Fibers::Resume(int index) {
   running_ = fibers_[static_cast<std::size_t>(index)].get();
   entering = this;
   Context::Switch(*host_, running_->context);
-  const bool waits = !running_->ended;
+  const bool waits = !running_->idle;
   running_ = nullptr;
   return waits;
 }
