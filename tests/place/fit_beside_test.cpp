@@ -1,9 +1,9 @@
 // Verdicts on a model with a draft model or a projector beside it.
 #include "place/fit_beside.h"
 
+#include "base/size_text.h"
 #include "place/fit_case.h"
 #include "place/fit_document.h"
-#include "place/size_text.h"
 
 namespace vt::test {
 namespace {

@@ -1,9 +1,9 @@
 // Verdicts on models of real geometry: what users of such estimates have reported as wrong.
 #include "place/fit.h"
 
+#include "base/size_text.h"
 #include "place/fit_case.h"
 #include "place/fit_document.h"
-#include "place/size_text.h"
 
 namespace vt::test {
 namespace {

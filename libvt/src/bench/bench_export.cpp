@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/json_writer.h"
+#include "base/text_layout.h"
 
 namespace vt {
 namespace {
@@ -51,21 +52,7 @@ double Deviation(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-std::string Wrapped(std::string text) {
-  constexpr std::size_t kColumns = 80;
-  std::string out;
-  for (std::string_view indent = ""; !text.empty(); indent = "  ") {
-    const std::size_t room = kColumns - indent.size();
-    std::size_t cut = text.size();
-    if (cut > room) {
-      cut = text.rfind(' ', room);
-      if (cut == std::string::npos || cut == 0) cut = room;
-    }
-    out.append(indent).append(text, 0, cut).append("\n");
-    text.erase(0, cut < text.size() && text[cut] == ' ' ? cut + 1 : cut);
-  }
-  return out;
-}
+std::string Wrapped(std::string_view text) { return vt::Wrapped(text, 0, 2); }
 
 }  // namespace
 
@@ -84,10 +71,11 @@ std::string BenchRates(const BenchRecord& record) {
                   s.max, NumberOr(QuantileMs(times, 0.5), "%.2f", "-").c_str(),
                   NumberOr(decode ? QuantileMs(times, 0.99) : std::nullopt, "%.2f", "-").c_str());
   }
-  out += Wrapped(Format("load %.1f ms, peak memory %.1f MiB; ms: between tokens, of a prompt to "
-                        "the first",
-                        static_cast<double>(record.load_ns) * 1e-6,
-                        static_cast<double>(record.peak_resident_bytes) / (1 << 20)));
+  out +=
+      Wrapped(Format("load %.1f ms, peak memory %.1f MiB; ms: between tokens, of a prompt to "
+                     "the first",
+                     static_cast<double>(record.load_ns) * 1e-6,
+                     static_cast<double>(record.peak_resident_bytes) / (1 << 20)));
   for (const BenchResult& result : record.results) {
     if (const auto joules = JoulesPerToken(result)) {
       out += Format("%s: %.3f joules a token\n", AxisOf(result.test).c_str(), *joules);

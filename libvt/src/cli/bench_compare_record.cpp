@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/json_writer.h"
+#include "base/text_layout.h"
 #include "bench/bench_record.h"
-#include "cli/text_layout.h"
 #include "cli/version.h"
 
 namespace vt::cli {

@@ -1,8 +1,9 @@
 // vt-bench synth: a model of random weights.
 #include "base/json.h"
+#include "base/size_text.h"
+#include "base/text_layout.h"
 #include "bench/synth.h"
 #include "cli/bench_commands.h"
-#include "cli/text_layout.h"
 #include "cli/version.h"
 #include "formats/model_document.h"
 
@@ -71,7 +72,7 @@ Result<int> BenchSynthCommand(std::span<const std::string_view> args, Console& c
   if (!output.json_wanted()) {
     VT_RETURN_IF_ERROR(console.Write(
         output.file + ": " + model.name + ", " + std::to_string(model.layers) + " layers, " +
-        std::to_string(answer.parameters) + " random weights, " + BytesText(answer.bytes) + "\n"));
+        std::to_string(answer.parameters) + " random weights, " + SizeText(answer.bytes) + "\n"));
     return 0;
   }
   VT_ASSIGN_OR_RETURN(const GgufFile written, GgufFile::Open(output.file));

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_layout.h"
 #include "caps/model_shapes.h"
 #include "cli/caps_model.h"
-#include "cli/text_layout.h"
 
 namespace vt::cli {
 namespace {
@@ -19,28 +19,6 @@ constexpr std::size_t kBeforeKernel =
 std::string Trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
-}
-
-// Words in lines of at most kTextColumns bytes, the later ones indented. A longer word has its own
-// line, cut into pieces.
-std::string Wrapped(const std::string& text, std::size_t indent) {
-  std::string out, line;
-  const std::string margin(indent, ' ');
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t room = kTextColumns - indent;
-    end = std::min(end, at + room);
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && line.size() + 1 + word.size() > kTextColumns) {
-      out += Trimmed(line);
-      line = margin + word;
-    } else {
-      line += (line.empty() || line.size() == indent ? "" : " ") + word;
-    }
-    at = end < text.size() && text[end] == ' ' ? end + 1 : end;
-  }
-  return out + Trimmed(line);
 }
 
 std::string Joined(const std::vector<std::string>& texts) {
@@ -79,9 +57,10 @@ std::string Heading(const ModelReport& report) {
   text += std::to_string(report.bytes) + " bytes, context " +
           std::to_string(report.options.context) + ", keys and values " +
           std::string(NameOf(report.options.kv_type)) + (report.options.exact ? ", exact" : "");
-  std::string heading = Wrapped(text, 2);
+  std::string heading = Wrapped(text, 0, 2);
   if (!report.from_forward) {
-    heading += Wrapped("ops by the names of the tensors: " + Printable(report.unknown_reason), 2);
+    heading +=
+        Wrapped("ops by the names of the tensors: " + Printable(report.unknown_reason), 0, 2);
   }
   return heading;
 }
@@ -96,7 +75,7 @@ std::string DeviceText(const ModelReport& report, std::size_t index) {
            ", composed " + std::to_string(device.composed) + ", reference " +
            std::to_string(device.reference) + ", missing " + std::to_string(device.missing);
   if (!device.built) title += "; judged as if this build had it (" + device.configure + ")";
-  std::string text = "\n" + Wrapped(title, 2);
+  std::string text = "\n" + Wrapped(title, 0, 2);
   text += Row("OP", "TYPE", "SHAPE", "CALLS", "STATE", "KERNEL");
   std::vector<std::string> reasons;
   std::set<std::string> given;
@@ -120,7 +99,7 @@ std::string DeviceText(const ModelReport& report, std::size_t index) {
       if (given.insert(reason).second) reasons.push_back(reason);
     }
   }
-  for (const std::string& reason : reasons) text += Wrapped(reason, 2);
+  for (const std::string& reason : reasons) text += Wrapped(reason, 0, 2);
   return text;
 }
 
@@ -132,16 +111,16 @@ std::string ModelTable(const ModelReport& report) {
   if (!report.left.empty()) {
     text += "\ntensors that no op reads:\n";
     for (const LeftTensor& tensor : report.left) {
-      text += Wrapped("  " + Printable(tensor.name) + ": " + tensor.reason, 4);
+      text += "  " + Wrapped(Printable(tensor.name) + ": " + tensor.reason, 2, 4);
     }
   }
   text += "\n";
   if (!report.nowhere.empty()) {
-    text += Wrapped("no: no device runs everything at " + Printable(Joined(report.nowhere)), 2);
+    text += Wrapped("no: no device runs everything at " + Printable(Joined(report.nowhere)), 0, 2);
   } else if (!report.yes()) {
     text += Wrapped("no: " + std::to_string(report.below) + " answers are below " +
                         std::string(NameOf(*report.require)),
-                    2);
+                    0, 2);
   } else {
     text += report.require ? "yes: nothing is below " + std::string(NameOf(*report.require)) + "\n"
                            : "yes: every op runs on some device\n";

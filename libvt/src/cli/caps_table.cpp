@@ -4,8 +4,9 @@
 #include <map>
 #include <set>
 
+#include "base/size_text.h"
+#include "base/text_layout.h"
 #include "caps/op_meanings.h"
-#include "cli/text_layout.h"
 
 namespace vt::cli {
 namespace {
@@ -22,7 +23,7 @@ std::string Joined(const List& names, std::string_view separator = ", ") {
 
 std::string MemoryText(const DeviceInfo& device) {
   const auto part = [](const MemoryFact& fact) {
-    return fact.bytes ? BytesText(*fact.bytes) : std::string("unknown");
+    return fact.bytes ? SizeText(*fact.bytes) : std::string("unknown");
   };
   std::string text = part(device.memory_total) + " in all, " + part(device.memory_available) +
                      " available, " + part(device.memory_usable()) + " usable";
@@ -242,7 +243,7 @@ std::string DiffTable(const CapsDiff& diff, const std::string& a, const std::str
   }
   flush("types: best tier in a -> in b");
   const auto bytes = [](const std::optional<std::uint64_t>& value) {
-    return value ? BytesText(*value) : std::string("unknown");
+    return value ? SizeText(*value) : std::string("unknown");
   };
   for (const CapsDiff::Memory& memory : diff.memory) {
     add(Printable(memory.device) + " " + memory.fact, bytes(memory.a) + " -> " + bytes(memory.b));

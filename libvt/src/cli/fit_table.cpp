@@ -1,17 +1,16 @@
 // The answers of vt-fit as tables for people.
 #include <algorithm>
 
+#include "base/size_text.h"
+#include "base/text_layout.h"
 #include "cli/fit.h"
-#include "cli/text_layout.h"
-#include "place/size_text.h"
 
 namespace vt::cli {
 namespace {
 
 // Words wrapped at `indent`.
 std::string Paragraph(std::size_t indent, std::string_view text) {
-  if (indent == 0) return Hanging("", 0, text).substr(1);
-  return Hanging(std::string(indent - 1, ' '), indent, text);
+  return std::string(indent, ' ') + Wrapped(text, indent, indent);
 }
 
 std::string SizeOr(const std::optional<std::uint64_t>& bytes) {

@@ -4,10 +4,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text_layout.h"
+
 namespace vt::cli {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kDocColumn = 29;
 
 std::string Quoted(std::string_view text) { return "\"" + ValidUtf8(text) + "\""; }
@@ -47,24 +48,6 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return d[a.size()][b.size()];
-}
-
-void AppendWrapped(std::string& out, std::string_view text, std::size_t column) {
-  std::size_t at = column;
-  while (!text.empty()) {
-    const std::size_t word = std::min(text.find(' '), text.size());
-    if (at > column && at + 1 + word > kColumns) {
-      out.append("\n").append(column, ' ');
-      at = column;
-    } else if (at > column) {
-      out.push_back(' ');
-      ++at;
-    }
-    out.append(text.substr(0, word));
-    at += word;
-    text.remove_prefix(std::min(word + 1, text.size()));
-  }
-  out.push_back('\n');
 }
 
 }  // namespace
@@ -145,7 +128,7 @@ std::string FlagHelp(std::span<const Flag> table) {
     }
     std::string doc(flag.doc);
     if (!flag.default_text.empty()) doc += " [" + flag.default_text + "]";
-    AppendWrapped(out, doc, kDocColumn);
+    out += Wrapped(doc, kDocColumn, kDocColumn);
   }
   return out;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/text_layout.h"
+#include "base/text_layout.h"
 
 namespace vt::cli {
 namespace {

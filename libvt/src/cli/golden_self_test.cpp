@@ -1,8 +1,8 @@
 // vt-golden self-test: damage that check must notice.
 #include <cstdlib>
 
+#include "base/text_layout.h"
 #include "cli/golden_commands.h"
-#include "cli/text_layout.h"
 #include "cli/version.h"
 #include "golden/self_test.h"
 

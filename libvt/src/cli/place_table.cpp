@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <map>
 
-#include "cli/text_layout.h"
+#include "base/size_text.h"
+#include "base/text_layout.h"
 #include "place/plan_map.h"
-#include "place/size_text.h"
 #include "place/tensor_readers.h"
 
 namespace vt::cli {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "base/size_text.h"
 #include "device/probe.h"
-#include "place/size_text.h"
 
 namespace vt {
 namespace {

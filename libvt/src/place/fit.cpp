@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/size_text.h"
 #include "ops/resolve.h"
 #include "place/fit_search.h"
-#include "place/size_text.h"
 #include "plan/placement.h"
 
 namespace vt {

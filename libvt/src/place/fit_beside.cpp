@@ -1,7 +1,7 @@
 #include "place/fit_beside.h"
 
 #include "base/json_writer.h"
-#include "place/size_text.h"
+#include "base/size_text.h"
 
 namespace vt {
 namespace {

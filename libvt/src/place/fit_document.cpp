@@ -1,6 +1,6 @@
 #include "place/fit_document.h"
 
-#include "place/size_text.h"
+#include "base/size_text.h"
 
 namespace vt {
 namespace {

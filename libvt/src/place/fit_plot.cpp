@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/size_text.h"
 #include "base/xml_text.h"
-#include "place/size_text.h"
 
 namespace vt {
 namespace {

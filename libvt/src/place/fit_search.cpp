@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/size_text.h"
 #include "ops/resolve.h"
-#include "place/size_text.h"
 #include "plan/placement.h"
 
 namespace vt {

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "base/size_text.h"
 #include "models/spec_weights.h"
 #include "ops/resolve.h"
-#include "place/size_text.h"
 #include "plan/placement.h"
 
 namespace vt {

@@ -3,55 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json_writer.h"
-#include "place/size_text.h"
+#include "base/size_text.h"
+#include "base/text_layout.h"
 
 namespace vt {
 namespace {
 
-constexpr std::size_t kColumns = 80, kIndent = 2;
+constexpr std::size_t kIndent = 2;
 constexpr std::size_t kNameWidth = 18, kSizeWidth = 11, kHowWidth = 10;
 constexpr std::size_t kBarAt = kIndent + kNameWidth + kSizeWidth + kHowWidth + 2;
-constexpr std::size_t kBarWidth = kColumns - kBarAt - 1;
+constexpr std::size_t kBarWidth = kTextColumns - kBarAt - 1;
 constexpr std::uint64_t kFarBudget = 4;  // times the need
-
-std::string Cell(std::string_view text, std::size_t width, bool right = false) {
-  std::string cell(text.substr(0, width));
-  if (text.size() > width) cell.back() = '~';
-  const std::string blanks(width - cell.size(), ' ');
-  return right ? blanks + cell : cell + blanks;
-}
-
-// Document text may hold what a terminal would obey.
-std::string Plain(std::string_view text) {
-  std::string plain = ValidUtf8(text);
-  for (char& c : plain) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return plain;
-}
-
-// Words in lines of at most kColumns, the first from `first` on, the others from `indent`. A longer
-// word is cut.
-std::string Wrapped(std::string_view text, std::size_t first, std::size_t indent) {
-  std::string out, line(first, ' ');
-  bool begun = false;
-  while (!text.empty()) {
-    const std::size_t room = kColumns - indent;
-    const std::size_t word = std::min({text.find(' '), text.size(), room});
-    if (begun && line.size() + 1 + word > kColumns) {
-      out += line + "\n";
-      line.assign(indent, ' ');
-    } else if (begun) {
-      line += ' ';
-    }
-    line += text.substr(0, word);
-    begun = true;
-    text.remove_prefix(word);
-    if (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  return out + line + "\n";
-}
 
 std::size_t Column(std::uint64_t bytes, std::uint64_t scale) {
   const double share = static_cast<double>(bytes) / static_cast<double>(scale);
@@ -75,7 +37,7 @@ std::string Bar(std::uint64_t before, std::uint64_t bytes, const MapDevice& devi
 std::string Line(std::string_view name, std::string_view size, std::string_view how,
                  std::string_view bar) {
   std::string line(kIndent, ' ');
-  line += Cell(name, kNameWidth) + Cell(size, kSizeWidth, true) + "  " + Cell(how, kHowWidth);
+  line += Left(name, kNameWidth) + Right(size, kSizeWidth) + "  " + Left(how, kHowWidth);
   line += bar;
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -85,19 +47,19 @@ std::string BudgetText(const MapDevice& device, std::uint64_t total) {
   if (!device.budget_bytes) return "budget not known";
   const std::uint64_t budget = *device.budget_bytes;
   std::string text = "budget " + SizeText(budget);
-  if (!device.budget_source.empty()) text += " (" + Plain(device.budget_source) + ")";
+  if (!device.budget_source.empty()) text += " (" + Printable(device.budget_source) + ")";
   const std::int64_t left = SignedDifference(budget, total);
   return text + (left >= 0 ? ": " + SizeText(left) + " left" : ": over by " + SizeText(-left));
 }
 
 std::string DeviceText(const MapDevice& device) {
-  std::string title = Plain(device.id);
-  if (!device.name.empty()) title += ": " + Plain(device.name);
+  std::string title = Printable(device.id);
+  if (!device.name.empty()) title += ": " + Printable(device.name);
   std::string text = Wrapped(title, 0, kIndent);
   const std::uint64_t total = device.total_bytes();
   std::uint64_t before = 0;
   for (const MapRow& row : device.rows) {
-    text += Line(Plain(row.row), SizeText(row.bytes), Plain(row.how),
+    text += Line(Printable(row.row), SizeText(row.bytes), Printable(row.how),
                  Bar(before, row.bytes, device, '#'));
     before += row.bytes;
   }
@@ -106,7 +68,8 @@ std::string DeviceText(const MapDevice& device) {
   } else {
     text += Line("in all", SizeText(total), "", Bar(0, total, device, '-'));
   }
-  return text + Wrapped(BudgetText(device, total), kIndent, 2 * kIndent);
+  return text + std::string(kIndent, ' ') +
+         Wrapped(BudgetText(device, total), kIndent, 2 * kIndent);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/size_text.h"
 #include "base/xml_text.h"
 #include "place/plan_map.h"
-#include "place/size_text.h"
 
 namespace vt {
 namespace {

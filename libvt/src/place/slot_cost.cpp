@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "place/size_text.h"
+#include "base/size_text.h"
 
 namespace vt {
 namespace {

@@ -1,11 +1,11 @@
-#include "cli/text_layout.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/json_writer.h"
 
-namespace vt::cli {
+namespace vt {
 
 std::string Printable(std::string_view text) {
   std::string printable = ValidUtf8(text);
@@ -13,6 +13,29 @@ std::string Printable(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   return printable;
+}
+
+std::string Wrapped(std::string_view text, std::size_t first, std::size_t indent) {
+  const std::size_t room = kTextColumns - indent;
+  std::string out;
+  std::size_t at = first;
+  bool begun = false;  // a word is on this line
+  while (!text.empty()) {
+    const std::size_t word = std::min({text.find(' '), text.size(), room});
+    if (begun && at + 1 + word > kTextColumns) {
+      out.append("\n").append(indent, ' ');
+      at = indent;
+    } else if (begun) {
+      out.push_back(' ');
+      ++at;
+    }
+    out.append(text.substr(0, word));
+    at += word;
+    begun = true;
+    text.remove_prefix(word);
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return out.append("\n");
 }
 
 std::string Hanging(std::string_view head, std::size_t column, std::string_view text) {
@@ -23,23 +46,7 @@ std::string Hanging(std::string_view head, std::size_t column, std::string_view 
   } else {
     out.append(column - head.size(), ' ');
   }
-  const std::size_t room = kTextColumns - column;
-  std::size_t at = 0;
-  while (!text.empty()) {
-    const std::size_t word = std::min({text.find(' '), text.size(), room});
-    if (at > 0 && at + 1 + word > room) {
-      out.append("\n").append(column, ' ');
-      at = 0;
-    } else if (at > 0) {
-      out.push_back(' ');
-      ++at;
-    }
-    out.append(text.substr(0, word));
-    at += word;
-    text.remove_prefix(word);
-    if (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  return out.append("\n");
+  return out.append(Wrapped(text, column, column));
 }
 
 std::string Left(std::string_view text, std::size_t width) {
@@ -55,23 +62,10 @@ std::string Right(std::string_view text, std::size_t width) {
   return std::string(width - cell.size(), ' ') + cell;
 }
 
-std::string BytesText(std::uint64_t bytes) {
-  char text[32];
-  const double value = static_cast<double>(bytes);
-  if (bytes >= std::uint64_t{1} << 30) {
-    std::snprintf(text, sizeof text, "%.1f GiB", value / (1 << 30));
-  } else if (bytes >= std::uint64_t{1} << 20) {
-    std::snprintf(text, sizeof text, "%.1f MiB", value / (1 << 20));
-  } else {
-    std::snprintf(text, sizeof text, "%llu bytes", static_cast<unsigned long long>(bytes));
-  }
-  return text;
-}
-
 std::string ShortNumber(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", value);
   return text;
 }
 
-}  // namespace vt::cli
+}  // namespace vt

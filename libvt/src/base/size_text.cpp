@@ -1,4 +1,4 @@
-#include "place/size_text.h"
+#include "base/size_text.h"
 
 #include <cstdio>
 #include <limits>
@@ -23,7 +23,7 @@ std::string SizeText(std::uint64_t bytes) {
 
 std::string SizeText(std::int64_t bytes) {
   if (bytes >= 0) return SizeText(static_cast<std::uint64_t>(bytes));
-  return "-" + SizeText(std::uint64_t{0} - static_cast<std::uint64_t>(bytes));
+  return std::string("-").append(SizeText(std::uint64_t{0} - static_cast<std::uint64_t>(bytes)));
 }
 
 std::int64_t SignedDifference(std::uint64_t a, std::uint64_t b) {
