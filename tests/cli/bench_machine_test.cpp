@@ -73,6 +73,15 @@ TEST(BenchOps, MeasuresKernelsAgainstTheMachine) {
   EXPECT_NE(plot.find(">6</text>"), std::string::npos);
 }
 
+TEST(BenchOps, TheTableFitsATerminal) {
+  const Outcome outcome = RunBenchProgram({"ops", "--op", "dual_rms_norm_residual", "--op", "rope",
+                                           "--table", "--best", "--buffer", "16"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\nrope "), std::string::npos) << outcome.out;
+  for (const std::string& line : Lines(outcome.out)) EXPECT_LE(line.size(), 80u) << line;
+  ExpectError(RunBenchProgram({"ops", "--json", "--table"}), 2, "contradict");
+}
+
 TEST(BenchOps, WhatUsersGetWrong) {
   ExpectError(RunBenchProgram({"ops", "--op", "matmull"}), 2, "the nearest is matmul");
   ExpectError(RunBenchProgram({"ops", "--dtype", "q9"}), 2, "no such type");

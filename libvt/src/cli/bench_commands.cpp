@@ -6,7 +6,7 @@
 
 namespace vt::cli {
 
-bool BenchOutput::json_wanted() const { return json || isatty(STDOUT_FILENO) != 1; }
+bool BenchOutput::json_wanted() const { return json || (!table && isatty(STDOUT_FILENO) != 1); }
 
 Flag BenchRow(std::string_view name, std::string_view value, std::string_view doc) {
   return {.name = name, .value = value, .doc = doc};
@@ -51,6 +51,11 @@ void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_v
       SwitchFlag(BenchRow("quiet", "", "no progress and notes on stderr"), &output->quiet));
 }
 
+void AddTableFlag(std::vector<Flag>& table, BenchOutput* output) {
+  table.push_back(
+      SwitchFlag(BenchRow("table", "", "text, the default at a terminal"), &output->table));
+}
+
 Result<bool> ParseBenchFlags(std::span<const std::string_view> args, std::span<const Flag> table,
                              std::string_view usage, std::string_view notes, Console& console,
                              std::vector<std::string>* files, GivenFlags* given) {
@@ -78,6 +83,9 @@ Result<bool> ParseBenchFlags(std::span<const std::string_view> args, std::span<c
     if (flag != table.end() && !flag->is_switch() && i + 1 < args.size()) rest.push_back(args[++i]);
   }
   VT_ASSIGN_OR_RETURN(const GivenFlags seen, ParseFlags(table, rest));
+  if (seen.contains("json") && seen.contains("table")) {
+    return InvalidError("--json and --table contradict each other; give one");
+  }
   if (given) *given = seen;
   return false;
 }

@@ -27,11 +27,14 @@ BenchCommandFn BenchCalibrateCommand;
 // What every subcommand takes.
 struct BenchOutput {
   bool json = false;
+  bool table = false;
   bool quiet = false;
   std::string file;  // -o; empty: stdout alone
   bool json_wanted() const;
 };
 void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_view file_doc);
+// Of commands that have a text for people.
+void AddTableFlag(std::vector<Flag>& table, BenchOutput* output);
 Flag BenchRow(std::string_view name, std::string_view value, std::string_view doc);
 // Like TextFlag, but an empty text is a mistake.
 Flag BenchNameFlag(Flag row, std::string* target);

@@ -34,6 +34,7 @@ std::vector<Flag> Table(CompareOptions* o) {
   t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when B is slower, or void or disturbed"),
                          &o->strict));
   AddOutputFlags(t, &o->output, "also the record (JSON), kept as it grows");
+  AddTableFlag(t, &o->output);
   t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
 }

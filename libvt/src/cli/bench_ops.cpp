@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/size_text.h"
+#include "base/text_layout.h"
 #include "base/whole_file.h"
 #include "bench/bench_record.h"
 #include "bench/roofline.h"
@@ -37,6 +39,7 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(BenchBufferFlag(&o->buffer_mib));
   t.push_back(BenchNameFlag(BenchRow("svg", "FILE", "also the roofline plot"), &o->svg));
   AddOutputFlags(t, &o->output, "also the record (JSON)");
+  AddTableFlag(t, &o->output);
   return t;
 }
 
@@ -72,37 +75,36 @@ struct Measured {
 
 std::string OpsTable(const Measured& measured) {
   const auto& peaks = measured.peaks;
-  char line[240];
+  const auto row = [](std::string_view op, std::string_view kernel, std::string_view type,
+                      std::string_view rows, std::string_view gb, std::string_view gflops,
+                      std::string_view intensity, std::string_view roof) {
+    std::string line = Left(op, 15) + " " + Left(kernel, 21) + " " + Left(type, 7) + " ";
+    line += Right(rows, 4) + " " + Right(gb, 7) + " " + Right(gflops, 7) + " ";
+    return line + Right(intensity, 6) + " " + Right(roof, 6) + "\n";
+  };
   std::string out;
   if (peaks) {
-    std::snprintf(line, sizeof line,
-                  "%d threads; memory %.1f GB/s (reads of %.0f MiB), f32 %.1f GFLOP/s, bytes %s "
-                  "GOP/s\n",
-                  peaks->threads, peaks->memory_gb_per_s,
-                  static_cast<double>(peaks->memory_bytes) / (1 << 20), peaks->f32_gflops,
-                  NumberOr(peaks->int8_gops, "%.1f").c_str());
-    out += line;
+    out += Wrapped(std::to_string(peaks->threads) + " threads; memory " +
+                       NumberOr(peaks->memory_gb_per_s, "%.1f GB/s") + " (reads of " +
+                       SizeText(peaks->memory_bytes) + "), f32 " +
+                       NumberOr(peaks->f32_gflops, "%.1f GFLOP/s") + ", bytes " +
+                       NumberOr(peaks->int8_gops, "%.1f") + " GOP/s",
+                   0, 2);
   }
-  std::snprintf(line, sizeof line, "%-22s %-22s %-8s %5s %8s %8s %6s %8s\n", "op", "kernel", "type",
-                "rows", "GB/s", "GFLOP/s", "FLOP/B", "of roof");
-  out += line;
+  out += row("op", "kernel", "type", "rows", "GB/s", "GFLOP/s", "FLOP/B", "roof");
   for (const OpSpeed& speed : measured.speeds) {
     std::string roof = "-";
     if (peaks) {
       const Roof of = RoofOf(speed, *peaks);
-      std::snprintf(line, sizeof line, "%.0f %% %c", 100 * of.share, of.by_memory ? 'M' : 'A');
-      roof = line;
+      roof = NumberOr(100 * of.share, "%.0f%% ").append(of.by_memory ? "M" : "A");
     }
-    std::snprintf(line, sizeof line, "%-22.22s %-22.22s %-8.8s %5s %8.2f %8s %6s %8s\n",
-                  speed.op.c_str(), speed.kernel.c_str(), speed.type.c_str(),
-                  speed.rows ? std::to_string(*speed.rows).c_str() : "-", speed.gb_per_s(),
-                  NumberOr(speed.gflops(), "%.1f").c_str(),
-                  NumberOr(speed.flops_per_byte(), "%.2f").c_str(), roof.c_str());
-    out += line;
+    out += row(speed.op, speed.kernel, speed.type, speed.rows ? std::to_string(*speed.rows) : "-",
+               NumberOr(speed.gb_per_s(), "%.1f"), NumberOr(speed.gflops(), "%.1f"),
+               NumberOr(speed.flops_per_byte(), "%.2f"), roof);
   }
-  out += peaks ? "of roof: what bounds it is M memory (or caches), A arithmetic\n"
-               : "of roof: not measured on this kind of device\n";
-  if (!measured.host.quiet) out += "disturbed: " + measured.host.reason + "\n";
+  out += peaks ? "roof: the share reached of what bounds it, M memory (or caches), A arithmetic\n"
+               : "roof: not measured on this kind of device\n";
+  if (!measured.host.quiet) out += Wrapped("disturbed: " + measured.host.reason, 0, 2);
   return out;
 }
 

@@ -43,6 +43,7 @@ Result<int> BenchSynthCommand(std::span<const std::string_view> args, Console& c
   table.push_back(
       IntegerFlag(BenchRow("seed", "N", "the same seed gives the same file"), &seed, 0));
   AddOutputFlags(table, &output, "the GGUF file to write");
+  AddTableFlag(table, &output);
   std::string names;
   for (const std::string_view name : SynthShapes()) {
     names.append(names.empty() ? "" : ", ").append(name);
