@@ -1,19 +1,18 @@
 #include "caps/verify.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 
+#include "caps/child_answer.h"
 #include "caps/verify_row.h"
 
 namespace vt {
@@ -65,9 +64,9 @@ bool Decode(const std::string& bytes, VerifyFigures& f) {
   return true;
 }
 
-[[noreturn]] void RunChild(const Registry& registry, const CapsRow& row, const DeviceInfo& device,
-                           int out) {
-  // It dies of what it does wrong, and with its parent, silently. An interruption is the parent's.
+// A child dies of what it does wrong, and with its parent, silently. An interruption is the
+// parent's.
+void BecomeSilent() {
   for (const int number : {SIGTERM, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     signal(number, SIG_DFL);
   }
@@ -78,13 +77,6 @@ bool Decode(const std::string& bytes, VerifyFigures& f) {
   if (const int null = open("/dev/null", O_RDWR); null >= 0) {
     for (const int stream : {0, 1, 2}) dup2(null, stream);
   }
-  const std::string answer = Encode(VerifyRow(registry, row.op, row.kernel, device));
-  for (std::size_t at = 0; at < answer.size();) {
-    const ssize_t wrote = write(out, answer.data() + at, answer.size() - at);
-    if (wrote <= 0 && errno != EINTR) _exit(1);
-    if (wrote > 0) at += static_cast<std::size_t>(wrote);
-  }
-  _exit(0);
 }
 
 std::string SignalName(int number) {
@@ -92,47 +84,22 @@ std::string SignalName(int number) {
   return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
 }
 
-// Reads until the other end closes; false when `deadline` or an interruption came first.
-bool ReadAnswer(int in, Clock::time_point deadline, const VerifyOptions& options,
-                std::string& bytes) {
-  char block[4096];
-  while (Clock::now() < deadline && !(options.interrupted && *options.interrupted)) {
-    pollfd ready = {.fd = in, .events = POLLIN, .revents = 0};
-    if (poll(&ready, 1, kPollMs) <= 0) continue;
-    const ssize_t got = read(in, block, sizeof block);
-    if (got == 0) return true;
-    if (got > 0) bytes.append(block, static_cast<std::size_t>(got));
-  }
-  return false;
-}
-
 Result<VerifyFigures> RunInChild(const Registry& registry, const CapsRow& row,
                                  const DeviceInfo& device, const VerifyOptions& options) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Status(Code::kDevice, std::string("pipe: ") + std::strerror(errno));
-  }
-  const pid_t child = fork();
-  if (child < 0) {
-    const int error = errno;
-    close(ends[0]);
-    close(ends[1]);
-    return Status(Code::kDevice, std::string("fork: ") + std::strerror(error));
-  }
-  if (child == 0) {
-    close(ends[0]);
-    RunChild(registry, row, device, ends[1]);
-  }
-  close(ends[1]);
+  VT_ASSIGN_OR_RETURN(ChildAnswer child, ChildAnswer::Start([&] {
+                        BecomeSilent();
+                        return Encode(VerifyRow(registry, row.op, row.kernel, device));
+                      }));
   VerifyFigures figures;
   figures.device = device.id;
   std::string bytes;
   const auto deadline = Clock::now() + std::chrono::seconds(options.timeout_s);
-  const bool ended = ReadAnswer(ends[0], deadline, options, bytes);
-  close(ends[0]);
-  if (!ended) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  bool ended = false;
+  while (!ended && Clock::now() < deadline && !(options.interrupted && *options.interrupted)) {
+    ended = !child.Read(bytes, kPollMs);
+  }
+  if (!ended) child.Kill();
+  const int status = child.Wait();
   if (options.interrupted && *options.interrupted) {
     return Status(Code::kInterrupted, "interrupted while verifying " + row.op + " " + row.kernel);
   }
