@@ -16,7 +16,7 @@ std::string XmlText(std::string_view text) {
     } else if (c == '"') {
       out += "&quot;";
     } else {
-      out.push_back(static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c);
+      out.push_back(static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c);
     }
   }
   return out;

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <map>
 #include <thread>
 
+#include "base/utc_time.h"
 #include "bench/void_rules.h"
 #include "ops/cases/random_data.h"
 
@@ -22,15 +22,6 @@ constexpr std::uint64_t kKeepEveryNs = 2'000'000'000;
 std::uint64_t NsSince(Clock::time_point start) {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 std::string KernelRelease() {

@@ -1,9 +1,9 @@
 // vt-bench calibrate: the machine as a profile.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "base/json.h"
+#include "base/utc_time.h"
 #include "base/whole_file.h"
 #include "bench/host_state.h"
 #include "bench/kernel_rates.h"
@@ -19,15 +19,6 @@ namespace vt::cli {
 namespace {
 
 constexpr std::size_t kSteps = 20;  // of the progress bar
-
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
-}
 
 struct MeasuredRate {
   std::string key;  // of compute_tflops
@@ -67,7 +58,7 @@ std::string ProfileDocument(const std::string& name, const BenchTarget& target,
                             const MachinePeaks& peaks, const std::vector<MeasuredRate>& rates,
                             const KernelRates& kernels, bool quiet) {
   const std::string by = "measured by vt-bench calibrate " + std::string(ToolVersion()) + ", " +
-                         Today() + ", " + std::to_string(peaks.threads) + " threads" +
+                         UtcToday() + ", " + std::to_string(peaks.threads) + " threads" +
                          (quiet ? ": " : ", machine disturbed: ");
   const DeviceInfo& device = target.device;
   JsonWriter json;

@@ -1,11 +1,11 @@
 // vt-bench compare: two commands by turns, or two records.
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <set>
 #include <thread>
 
 #include "base/json.h"
+#include "base/utc_time.h"
 #include "base/whole_file.h"
 #include "bench/shell_command.h"
 #include "cli/bench_compare_record.h"
@@ -37,15 +37,6 @@ std::vector<Flag> Table(CompareOptions* o) {
   AddTableFlag(t, &o->output);
   t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 // What the legs of an arm say about it: its first run, and the voids of all that count.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/xml_text.h"
 #include "golden/report.h"
 
 namespace vt {
@@ -54,30 +55,6 @@ std::string CaseText(const CaseReport& one) {
   if (!one.departures.empty()) text += "    " + DeparturePhrase(one.departures.front()) + "\n";
   for (const std::string& reason : one.reasons) text += "    " + ValidUtf8(reason) + "\n";
   return text;
-}
-
-std::string XmlText(std::string_view raw) {
-  std::string out;
-  for (const char c : ValidUtf8(raw)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // XML 1.0 has no other control characters at all.
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return out;
 }
 
 std::string Details(const CaseReport& one) {
