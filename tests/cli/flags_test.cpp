@@ -165,13 +165,5 @@ TEST(Flags, DatesAreSecondsSince1970) {
   }
 }
 
-TEST(Flags, NearestCountsEdits) {
-  const std::string_view names[] = {"top-k", "top-p", "typical-p", "seed"};
-  EXPECT_EQ(NearestName("topk", names), "top-k");
-  EXPECT_EQ(NearestName("sede", names), "seed");
-  EXPECT_EQ(NearestName("typical", names), "typical-p");
-  EXPECT_EQ(NearestName(std::string(100000, 'x'), names).empty(), false);
-}
-
 }  // namespace
 }  // namespace vt::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/near_names.h"
 #include "cli/bench_commands.h"
 #include "cli/signals.h"
 #include "cli/version.h"

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/near_names.h"
 #include "base/size_text.h"
 #include "base/text_layout.h"
 #include "base/whole_file.h"

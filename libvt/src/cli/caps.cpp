@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "base/near_names.h"
 #include "caps/caps_diff.h"
 #include "caps/caps_document.h"
 #include "caps/verify.h"

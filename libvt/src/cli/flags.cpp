@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/near_names.h"
 #include "base/text_layout.h"
 
 namespace vt::cli {
@@ -33,39 +34,7 @@ Status UnknownFlag(std::span<const Flag> table, std::string_view argument) {
                       " (--help lists all)");
 }
 
-// Optimal string alignment: insertions, deletions, substitutions, swaps of neighbours.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 }  // namespace
-
-std::string_view NearestName(std::string_view name, std::span<const std::string_view> names) {
-  // A long unknown name costs no more than a name of this many characters.
-  name = name.substr(0, 64);
-  std::string_view best;
-  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
-  for (const std::string_view candidate : names) {
-    const std::size_t distance = EditDistance(name, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
 
 Result<GivenFlags> ParseFlags(std::span<const Flag> table, std::span<const std::string_view> args) {
   GivenFlags given;

@@ -43,9 +43,6 @@ using GivenFlags = std::set<std::string_view>;  // long names; live as long as t
 // given with "=".
 Result<GivenFlags> ParseFlags(std::span<const Flag> table, std::span<const std::string_view> args);
 
-// The name in `names` with the fewest edits to `name` (the first on ties).
-std::string_view NearestName(std::string_view name, std::span<const std::string_view> names);
-
 // The table as text of at most 80 columns, by group in the table's order.
 std::string FlagHelp(std::span<const Flag> table);
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/near_names.h"
 #include "base/whole_file.h"
 #include "cli/golden_commands.h"
 #include "cli/version.h"

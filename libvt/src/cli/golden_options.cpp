@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/near_names.h"
 #include "base/text_layout.h"
 
 namespace vt::cli {

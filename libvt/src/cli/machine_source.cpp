@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/near_names.h"
 #include "caps/caps_document.h"
 #include "caps/probe_child.h"
 #include "cli/flags.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/near_names.h"
 #include "base/whole_file.h"
 #include "cli/console.h"
 #include "cli/machine_source.h"
@@ -11,7 +12,6 @@
 #include "cli/place_table.h"
 #include "cli/signals.h"
 #include "cli/version.h"
-#include "formats/grammar/near_names.h"
 #include "place/plan_diff.h"
 #include "place/plan_document.h"
 #include "place/plan_map.h"
@@ -169,7 +169,7 @@ class PlaceTool {
   Status NoTensor(const PlanDocument& plan) const {
     std::vector<std::string_view> names;
     for (const PlannedTensor& tensor : plan.tensors) names.push_back(tensor.name);
-    std::string near = grammar::NearNames(options_.tensor, names);
+    std::string near = NearNames(options_.tensor, names);
     if (near.empty()) near = "\"" + std::string(NearestName(options_.tensor, names)) + "\"";
     return Status(Code::kNotFound, "--tensor \"" + ValidUtf8(options_.tensor) +
                                        "\": not among the model's " + std::to_string(names.size()) +

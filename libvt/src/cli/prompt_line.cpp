@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/json.h"
+#include "base/near_names.h"
 #include "cli/conversation.h"
 #include "cli/prompt_items.h"
 

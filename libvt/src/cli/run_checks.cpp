@@ -1,6 +1,7 @@
 // The rules between flags of vt-run.
 #include <algorithm>
 
+#include "base/near_names.h"
 #include "cli/run_options.h"
 #include "ops/registry.h"
 

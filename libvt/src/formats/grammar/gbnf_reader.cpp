@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/json_writer.h"
+#include "base/near_names.h"
 #include "base/utf8.h"
-#include "formats/grammar/near_names.h"
 #include "formats/grammar/syntax.h"
 
 namespace vt::grammar {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/near_names.h"
 #include "formats/grammar/char_set.h"
 #include "formats/grammar/integer_range.h"
-#include "formats/grammar/near_names.h"
 #include "formats/grammar/pattern.h"
 #include "vt/grammar.h"
 

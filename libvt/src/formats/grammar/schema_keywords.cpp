@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/json.h"
-#include "formats/grammar/near_names.h"
+#include "base/near_names.h"
 #include "formats/grammar/schema_converter.h"
 
 namespace vt::grammar {
