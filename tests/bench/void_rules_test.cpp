@@ -78,6 +78,68 @@ TEST(VoidRules, EachReasonHasItsCode) {
   EXPECT_EQ(Codes(record), Names{"falling_trend pp512"});
 }
 
+// Predictions of 100 MiB of the host, of which 10 are a simulated device's, and of 10 of that.
+BenchRecord RecordWithPeaks() {
+  constexpr std::uint64_t kMib = 1 << 20;
+  BenchRecord record = GoodRecord();
+  DevicePeaks host;
+  host.device = "cpu";
+  host.resident = true;
+  host.rows_bytes = 50 * kMib;
+  host.simulated_bytes = 10 * kMib;
+  host.runtime_bytes = 25 * kMib;
+  host.margin_bytes = 15 * kMib;
+  host.allowance_bytes = kResidentAllowance;
+  DevicePeaks sim;
+  sim.device = "sim:0";
+  sim.rows_bytes = 10 * kMib;
+  for (const BenchPhase phase : kBenchPhases) {
+    host.At(phase).bytes = 60 * kMib;
+    sim.At(phase).bytes = 10 * kMib;
+  }
+  record.peaks = {host, sim};
+  return record;
+}
+
+TEST(VoidRules, MemoryAboveThePlanAndWhatIsAllowed) {
+  BenchRecord record = RecordWithPeaks();
+  EXPECT_EQ(Codes(record), Names{});
+  EXPECT_EQ(record.peaks[0].Residual(BenchPhase::kLoad), -(40 << 20));
+  record.peaks[0].At(BenchPhase::kDecode).bytes = 164 << 20;
+  record.peaks[0].At(BenchPhase::kPrefill) = {std::nullopt, "cannot be read"};
+  EXPECT_EQ(Codes(record), Names{});
+  EXPECT_EQ(record.peaks[0].Residual(BenchPhase::kPrefill), std::nullopt);
+  ++*record.peaks[0].At(BenchPhase::kDecode).bytes;
+  ASSERT_EQ(Codes(record), Names{"memory_over_plan"});
+  EXPECT_EQ(JudgeRecord(record)[0].message,
+            "decode: cpu held 171966465 bytes at most, predicted were 104857600 (rows 52428800, "
+            "simulated devices 10485760, runtime 26214400, margin 15728640): 67108865 more, of "
+            "which 67108864 are allowed");
+  // An allocator counts to the byte.
+  record = RecordWithPeaks();
+  ++*record.peaks[1].At(BenchPhase::kLoad).bytes;
+  ASSERT_EQ(Codes(record), Names{"memory_over_plan"});
+  EXPECT_EQ(JudgeRecord(record)[0].message,
+            "load: sim:0 held 10485761 bytes at most, predicted were 10485760 (rows 10485760): 1 "
+            "more, of which 0 are allowed");
+}
+
+TEST(BenchExport, PeaksStandBesideThePredictionWithTheirSigns) {
+  BenchRecord record = RecordWithPeaks();
+  record.peaks[0].At(BenchPhase::kPrefill).bytes = 130 << 20;
+  record.peaks[1].At(BenchPhase::kDecode) = {std::nullopt, "not reached"};
+  const std::string host =
+      "cpu, MiB: 100 predicted; load 60 (-40), prefill 130 (+30), decode 60 (-40)";
+  const std::string sim =
+      "sim:0, MiB: 10.0 predicted; load 10.0 (+0.0), prefill 10.0 (+0.0), decode\n  unknown\n";
+  for (const std::string& text : {BenchTable(record), BenchHtml(record)}) {
+    EXPECT_NE(text.find(host + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(sim), std::string::npos) << text;
+  }
+  EXPECT_NE(BenchMarkdown(record).find("\n\n" + host + "\n"), std::string::npos)
+      << BenchMarkdown(record);
+}
+
 TEST(BenchRecord, AxesNameWhatIsMeasured) {
   BenchSettings settings;
   settings.depths = {0, 4096};

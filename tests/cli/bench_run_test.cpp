@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "cli/bench_program.h"
 #include "cli/json_schema.h"
@@ -57,12 +58,73 @@ TEST(BenchRun, AMachineThatTellsNothingIsUnknownNotQuietNorVoid) {
   EXPECT_TRUE(record["machine"]["change"]["other_load_cpus"].is_null());
   EXPECT_FALSE(record["energy_reason"].is_null());
   for (const json& one : record["voids"]) EXPECT_NE(one["code"], "disturbed_host");
+  for (const json& phase : record["peaks"][0]["phases"]) {
+    EXPECT_TRUE(phase["peak_bytes"].is_null() && phase["residual_bytes"].is_null());
+    EXPECT_TRUE(phase["reason"].is_string());
+  }
+  EXPECT_GT(record["peak_resident_bytes"], 0);
+}
+
+// What a run of the model held in each phase, against what vt-fit says of the host.
+void CheckPeaks(const std::string& model) {
+  const json record = Document(RunBenchProgram({"run", "-m", model, "-p", "64", "-n", "8", "-r",
+                                                "1", "--threads", "1", "--quiet"}),
+                               "vt.bench.schema.json");
+  const Outcome fit =
+      RunShell("\"$(dirname \"$VT\")/vt-fit\" --json --ctx 64 --threads 1 -m '" + model + "'");
+  const json verdict = json::parse(fit.out);
+  ASSERT_EQ(record["peaks"].size(), 1u);
+  const json& host = record["peaks"][0];
+  EXPECT_EQ(host["device"], "cpu");
+  EXPECT_EQ(host["predicted_bytes"], verdict["devices"][0]["need_bytes"]);
+  std::map<std::string, json> judged;
+  for (const json& row : verdict["devices"][0]["rows"]) judged[row["row"]] = row["bytes"];
+  EXPECT_EQ(host["runtime_bytes"], judged["runtime"]);
+  EXPECT_EQ(host["margin_bytes"], judged["margin"]);
+  for (const json& one : record["voids"]) EXPECT_NE(one["code"], "memory_over_plan") << one;
+  std::uint64_t mapped = 0;
+  for (const json& row : record["memory"]) {
+    if (row["how"] == "mapped") mapped += row["allocated_bytes"].get<std::uint64_t>();
+  }
+  std::vector<std::string> names;
+  for (const json& phase : host["phases"]) {
+    names.push_back(phase["phase"]);
+    EXPECT_EQ(phase["reason"].is_null(), kMeasured) << phase;
+    EXPECT_EQ(phase["peak_bytes"].is_null(), !kMeasured) << phase;
+    if (!kMeasured) continue;
+    const std::int64_t peak = phase["peak_bytes"], predicted = host["predicted_bytes"];
+    EXPECT_EQ(phase["residual_bytes"], peak - predicted);
+    // The load touches all weights, and they stay.
+    EXPECT_GT(peak, static_cast<std::int64_t>(mapped));
+    EXPECT_LE(peak, predicted) << "the margin alone covers what is not planned";
+    EXPECT_LE(peak, record["peak_resident_bytes"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"load", "prefill", "decode"}));
+}
+
+TEST(BenchRun, PhasesOfATinyModelAreWithinThePrediction) { CheckPeaks(TinyModel()); }
+
+TEST(BenchRun, PhasesOfARealModelAreWithinThePrediction) {
+  const auto model = ModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
+  if (!model) VT_NOT_RUN("SmolLM2-135M-Instruct.Q4_1.gguf");
+  CheckPeaks(*model);
+}
+
+TEST(BenchRun, PhasesThatWereNotReachedAreUnknown) {
+  const json record = Document(RunBenchProgram({"run", "-m", TinyModel(), "-p", "8", "-n", "0",
+                                                "-r", "1", "--threads", "1", "--quiet"}),
+                               "vt.bench.schema.json");
+  const json& phases = record["peaks"][0]["phases"];
+  EXPECT_EQ(phases[1]["peak_bytes"].is_null(), !kMeasured);
+  EXPECT_TRUE(phases[2]["peak_bytes"].is_null());
+  EXPECT_EQ(phases[2]["reason"], "not reached");
 }
 
 TEST(BenchRun, OtherForms) {
   const Outcome table = RunBenchProgram(QuickRun({"--table"}));
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_NE(table.out.find("pp8 "), std::string::npos);
+  EXPECT_NE(table.out.find("\ncpu, MiB: "), std::string::npos);
   for (const std::string& line : Lines(table.out)) EXPECT_LE(line.size(), 80u) << line;
   EXPECT_EQ(RunBenchProgram(QuickRun({"--markdown"})).out.rfind("| model |", 0), 0u);
   EXPECT_EQ(RunBenchProgram(QuickRun({"--csv"})).out.rfind("model,digest,axis,", 0), 0u);

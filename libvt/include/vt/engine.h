@@ -94,6 +94,12 @@ struct ExpertSlotCounts {
   std::uint64_t quarantined_slots = 0;
 };
 
+// The most that a device had allocated at once, as its own allocator counts it.
+struct DevicePeak {
+  std::string device;
+  std::uint64_t peak_bytes = 0;
+};
+
 using SequenceId = int;
 
 // The rows of one step that want logits, in the order of the step's tokens.
@@ -145,6 +151,9 @@ class Engine {
   Status Step(std::span<const StepTokens> entries, const LogitSink& sink);
 
   std::vector<MemoryRow> Memory() const;
+  // Since the load began or the previous call; of devices that the placement uses, but not of the
+  // host, whose weights are pages of a file and no allocation.
+  std::vector<DevicePeak> TakePeaks();
   std::vector<KernelLaunches> Launches() const;      // by device, op and kernel
   std::vector<ExpertSlotCounts> SlotCounts() const;  // of devices that have some
 

@@ -54,6 +54,25 @@ double Deviation(const std::vector<double>& values) {
 
 std::string Wrapped(std::string_view text) { return vt::Wrapped(text, 0, 2); }
 
+// "cpu, MiB: 240 predicted; load 143 (-97), prefill 160 (-80), decode unknown": with the residuals.
+std::string PeaksText(const DevicePeaks& device) {
+  constexpr double kMiB = 1 << 20;
+  const double predicted = static_cast<double>(device.predicted_bytes()) / kMiB;
+  const char* format = predicted < 100 ? "%s %.1f (%+.1f)" : "%s %.0f (%+.0f)";
+  std::string text = device.device +
+                     ", MiB: " + Format(predicted < 100 ? "%.1f" : "%.0f", predicted) +
+                     " predicted; ";
+  for (const BenchPhase phase : kBenchPhases) {
+    const std::string name(NameOf(phase));
+    const auto& bytes = device.At(phase).bytes;
+    text += phase == BenchPhase::kLoad ? "" : ", ";
+    text += bytes ? Format(format, name.c_str(), static_cast<double>(*bytes) / kMiB,
+                           static_cast<double>(*device.Residual(phase)) / kMiB)
+                  : name + " unknown";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string BenchRates(const BenchRecord& record) {
@@ -76,6 +95,7 @@ std::string BenchRates(const BenchRecord& record) {
                      "the first",
                      static_cast<double>(record.load_ns) * 1e-6,
                      static_cast<double>(record.peak_resident_bytes) / (1 << 20)));
+  for (const DevicePeaks& device : record.peaks) out += Wrapped(PeaksText(device));
   for (const BenchResult& result : record.results) {
     if (const auto joules = JoulesPerToken(result)) {
       out += Format("%s: %.3f joules a token\n", AxisOf(result.test).c_str(), *joules);
@@ -109,6 +129,7 @@ std::string BenchMarkdown(const BenchRecord& record) {
            Format(" | %.2f | %.2f | ", s.min, s.max) +
            NumberOr(JoulesPerToken(result), "%.3f", "-") + " |\n";
   }
+  for (const DevicePeaks& device : record.peaks) out += "\n" + PeaksText(device) + "\n";
   for (const BenchVoid& one : record.voids) {
     out += "\n**void**: `" + one.code + "`" + (one.axis.empty() ? "" : " (" + one.axis + ")") +
            ": " + one.message + "\n";

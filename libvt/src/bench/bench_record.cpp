@@ -157,6 +157,38 @@ void WriteResult(JsonWriter& json, const BenchResult& result) {
   json.EndObject();
 }
 
+template <class T>
+void NumberOrNull(JsonWriter& json, std::string_view key, const std::optional<T>& number) {
+  json.Key(key);
+  if (number) {
+    json.Value(*number);
+  } else {
+    json.Null();
+  }
+}
+
+void WritePeaks(JsonWriter& json, const BenchRecord& record) {
+  json.Key("peaks").BeginArray();
+  for (const DevicePeaks& device : record.peaks) {
+    json.BeginObject().Field("device", device.device);
+    json.Field("how", device.resident ? "resident" : "allocator");
+    json.Field("rows_bytes", device.rows_bytes).Field("simulated_bytes", device.simulated_bytes);
+    NumberOrNull(json, "runtime_bytes", device.runtime_bytes);
+    NumberOrNull(json, "margin_bytes", device.margin_bytes);
+    json.Field("predicted_bytes", device.predicted_bytes());
+    json.Field("allowance_bytes", device.allowance_bytes).Key("phases").BeginArray();
+    for (const BenchPhase phase : kBenchPhases) {
+      json.BeginObject().Field("phase", NameOf(phase));
+      NumberOrNull(json, "peak_bytes", device.At(phase).bytes);
+      NumberOrNull(json, "residual_bytes", device.Residual(phase));
+      TextOrNull(json, "reason", device.At(phase).reason);
+      json.EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteLaunches(JsonWriter& json, const BenchRecord& record) {
   json.Key("memory").BeginArray();
   for (const MemoryRow& row : record.memory) {
@@ -241,6 +273,7 @@ std::string BenchJson(const BenchRecord& record) {
   WriteMachine(json, record);
   json.Field("load_ns", record.load_ns);
   json.Field("peak_resident_bytes", record.peak_resident_bytes);
+  WritePeaks(json, record);
   TextOrNull(json, "energy_reason", record.energy_reason);
   json.Key("results").BeginArray();
   for (const BenchResult& result : record.results) WriteResult(json, result);

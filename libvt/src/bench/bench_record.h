@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/host_state.h"
+#include "bench/memory_peaks.h"
 #include "bench/program_digest.h"
 #include "bench/statistics.h"
 #include "vt/engine.h"
@@ -46,7 +47,7 @@ struct BenchResult {
 std::vector<double> RatesOf(const BenchResult& result);
 
 // Why a record does not count. Codes: slowed_down, reference_launch, fallback, golden_failed,
-// disturbed_host, no_quiet_window, unstable, falling_trend.
+// memory_over_plan, disturbed_host, no_quiet_window, unstable, falling_trend.
 struct BenchVoid {
   std::string code;
   std::string axis;  // empty: of the whole record
@@ -97,8 +98,9 @@ struct BenchRecord {
   std::optional<HostChange> change;
   std::optional<QuietGate> gate;  // when a wait was asked for
   std::uint64_t load_ns = 0;
-  std::uint64_t peak_resident_bytes = 0;
-  std::string energy_reason;  // why there are no joules; empty when there are
+  std::uint64_t peak_resident_bytes = 0;  // of the whole run
+  std::vector<DevicePeaks> peaks;         // of its phases, the host first
+  std::string energy_reason;              // why there are no joules; empty when there are
   std::vector<MemoryRow> memory;
   std::vector<KernelLaunches> launches;
   std::vector<BenchResult> results;

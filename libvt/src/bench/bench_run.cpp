@@ -79,7 +79,11 @@ class TokenSource {
 class BenchRun {
  public:
   BenchRun(const BenchInput& input, const BenchHooks& hooks, BenchRecord* record)
-      : input_(input), hooks_(hooks), record_(*record), settings_(record->settings) {}
+      : input_(input),
+        hooks_(hooks),
+        record_(*record),
+        settings_(record->settings),
+        resident_(hooks.root) {}
 
   Status Run();
 
@@ -96,6 +100,8 @@ class BenchRun {
   // Waits, busy, for the share of the time since `start` that a step is to be slower.
   void HoldBack(Clock::time_point start) const;
   Status Interrupted() const;  // asked between steps; what the sample has so far is dropped
+  void EnterPhase(BenchPhase phase);
+  void GatherPeaks();  // of the phase so far
   void Gather();
   // Hands on what has been measured so far.
   Status Keep();
@@ -108,6 +114,8 @@ class BenchRun {
   std::unique_ptr<Engine> engine_;
   std::optional<TokenSource> tokens_;
   std::optional<EnergyMeter> energy_;
+  ResidentMeter resident_;
+  BenchPhase phase_ = BenchPhase::kLoad;
   std::uint64_t stream_ =
       1000;  // of the next prompt; depths and decoded tokens have the ones below
   std::string label_;
@@ -159,11 +167,14 @@ Status BenchRun::Load() {
   control.progress = [this](std::uint64_t done, std::uint64_t total) {
     if (hooks_.progress) hooks_.progress("loading", done, total);
   };
+  GatherPeaks();  // what came before is of no phase
   const Clock::time_point start = Clock::now();
   VT_ASSIGN_OR_RETURN(engine_, Engine::Load(*input_.file, *input_.spec, settings_.engine, control));
   record_.load_ns = NsSince(start);
   settings_.engine.threads = engine_->options().threads;
   record_.device = engine_->device();
+  record_.peaks = PredictPeaks(*input_.file, engine_->Memory(), engine_->devices());
+  GatherPeaks();
   return {};
 }
 
@@ -208,6 +219,7 @@ Result<SequenceId> BenchRun::OpenAt(std::span<const TokenId> tokens) {
 }
 
 Status BenchRun::Prefill(const BenchTest& test, BenchResult& result, bool timed) {
+  EnterPhase(BenchPhase::kPrefill);
   std::vector<TokenId> tokens = tokens_->Take(0, test.depth);
   const std::vector<TokenId> prompt = tokens_->Take(stream_++, test.n_prompt);
   SequenceId sequence = 0;
@@ -256,6 +268,7 @@ Status BenchRun::Prefill(const BenchTest& test, BenchResult& result, bool timed)
 }
 
 Status BenchRun::Decode(const BenchTest& test, BenchResult& result, bool timed) {
+  EnterPhase(BenchPhase::kPrefill);
   const std::size_t batch = static_cast<std::size_t>(test.batch);
   std::vector<SequenceId> sequences;
   std::vector<std::vector<TokenId>> streams;
@@ -270,6 +283,7 @@ Status BenchRun::Decode(const BenchTest& test, BenchResult& result, bool timed) 
     streams.push_back(tokens_->Take(500 + i, test.n_gen));
     Advance(test.depth);
   }
+  EnterPhase(BenchPhase::kDecode);
   std::vector<std::uint64_t> steps;
   std::uint64_t total_ns = 0;
   if (energy_) energy_->Lap();
@@ -327,10 +341,31 @@ Status BenchRun::Keep() {
   return hooks_.on_progress ? hooks_.on_progress(record_) : Status();
 }
 
+void BenchRun::EnterPhase(BenchPhase phase) {
+  if (phase == phase_) return;
+  GatherPeaks();
+  phase_ = phase;
+}
+
+void BenchRun::GatherPeaks() {
+  const std::optional<std::uint64_t> resident = resident_.Lap();
+  record_.peak_resident_bytes =
+      std::max(record_.peak_resident_bytes, resident ? *resident : PeakResidentBytes());
+  for (DevicePeaks& device : record_.peaks) {
+    if (device.resident) device.At(phase_).Add(resident, resident_.reason());
+  }
+  if (!engine_) return;
+  for (const DevicePeak& peak : engine_->TakePeaks()) {
+    for (DevicePeaks& device : record_.peaks) {
+      if (device.device == peak.device) device.At(phase_).Add(peak.peak_bytes, "");
+    }
+  }
+}
+
 void BenchRun::Gather() {
+  GatherPeaks();
   record_.after = ReadHost(hooks_.root);
   record_.change = JudgeHost(record_.before, record_.after, record_.processors);
-  record_.peak_resident_bytes = PeakResidentBytes();
   if (engine_) {
     record_.memory = engine_->Memory();
     record_.launches = engine_->Launches();

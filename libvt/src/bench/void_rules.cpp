@@ -39,6 +39,26 @@ void JudgeLaunches(const BenchRecord& record, std::vector<BenchVoid>& voids) {
   }
 }
 
+void JudgePeaks(const DevicePeaks& device, std::vector<BenchVoid>& voids) {
+  for (const BenchPhase phase : kBenchPhases) {
+    if (!device.Over(phase)) continue;
+    std::string parts = "rows " + std::to_string(device.rows_bytes);
+    const auto add = [&](const char* name, std::uint64_t bytes) {
+      if (bytes > 0) parts.append(", ").append(name).append(" ").append(std::to_string(bytes));
+    };
+    add("simulated devices", device.simulated_bytes);
+    add("runtime", device.runtime_bytes.value_or(0));
+    add("margin", device.margin_bytes.value_or(0));
+    voids.push_back({"memory_over_plan", "",
+                     std::string(NameOf(phase)) + ": " + device.device + " held " +
+                         std::to_string(*device.At(phase).bytes) +
+                         " bytes at most, predicted were " +
+                         std::to_string(device.predicted_bytes()) + " (" + parts +
+                         "): " + std::to_string(*device.Residual(phase)) + " more, of which " +
+                         std::to_string(device.allowance_bytes) + " are allowed"});
+  }
+}
+
 void JudgeRates(const BenchResult& result, std::vector<BenchVoid>& voids) {
   const std::string axis = AxisOf(result.test);
   const std::vector<double> rates = RatesOf(result);
@@ -73,6 +93,7 @@ std::vector<BenchVoid> JudgeRecord(const BenchRecord& record) {
     voids.push_back(
         {"golden_failed", "", "differs from " + record.golden_file + ": " + record.golden_failure});
   }
+  for (const DevicePeaks& device : record.peaks) JudgePeaks(device, voids);
   if (record.gate && !record.gate->found) {
     char waited[64];
     std::snprintf(waited, sizeof waited, "no quiet second in %.0f s: ", record.gate->waited_s);

@@ -10,8 +10,8 @@ namespace vt {
 inline constexpr double kMostSpread = 0.05;
 
 // All reasons that the record itself holds, in a fixed order: slowed_down, reference_launch,
-// fallback, golden_failed, no_quiet_window, disturbed_host, then per axis unstable and
-// falling_trend. A pure function.
+// fallback, golden_failed, memory_over_plan (by device and phase), no_quiet_window, disturbed_host,
+// then per axis unstable and falling_trend. A pure function.
 std::vector<BenchVoid> JudgeRecord(const BenchRecord& record);
 
 }  // namespace vt

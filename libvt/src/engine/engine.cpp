@@ -281,6 +281,15 @@ std::vector<const DeviceInfo*> Engine::devices() const {
   return used;
 }
 std::vector<MemoryRow> Engine::Memory() const { return impl_->plan.rows; }
+std::vector<DevicePeak> Engine::TakePeaks() {
+  std::vector<DevicePeak> peaks;
+  for (std::size_t i = 0; i < impl_->sides.size(); ++i) {
+    const DevicePlan& device = impl_->plan.devices[i];
+    if (!impl_->sides[i].memory || device.host()) continue;
+    peaks.push_back({device.device.id, impl_->sides[i].memory->TakePeak()});
+  }
+  return peaks;
+}
 std::vector<ExpertSlotCounts> Engine::SlotCounts() const {
   std::vector<ExpertSlotCounts> all;
   for (std::size_t i = 0; i < impl_->sides.size(); ++i) {

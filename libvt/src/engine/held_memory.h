@@ -1,8 +1,10 @@
 // Memory that a device may still be reading when its engine goes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "device/device_memory.h"
 
@@ -19,7 +21,14 @@ class HeldMemory : public DeviceMemory {
   // Of all devices whose memory was quarantined and whose holder has gone.
   static std::uint64_t quarantined_bytes();
 
-  Result<void*> Allocate(std::uint64_t bytes) override { return memory_->Allocate(bytes); }
+  // The most that was in use at once since the previous call.
+  std::uint64_t TakePeak() { return std::exchange(peak_bytes_, bytes_in_use()); }
+
+  Result<void*> Allocate(std::uint64_t bytes) override {
+    Result<void*> memory = memory_->Allocate(bytes);
+    peak_bytes_ = std::max(peak_bytes_, bytes_in_use());
+    return memory;
+  }
   void Free(void* memory) override {
     if (!quarantined_) memory_->Free(memory);
   }
@@ -33,6 +42,7 @@ class HeldMemory : public DeviceMemory {
 
  private:
   std::unique_ptr<DeviceMemory> memory_;
+  std::uint64_t peak_bytes_ = 0;
   bool quarantined_ = false;
 };
 
