@@ -1,5 +1,7 @@
 #include "bench/bench_record.h"
 
+#include <ctime>
+
 #include "base/json_writer.h"
 
 namespace vt {
@@ -254,6 +256,15 @@ std::string BenchJson(const BenchRecord& record) {
   }
   json.EndArray();
   return json.EndObject().Take();
+}
+
+std::string BenchDate() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
 }
 
 }  // namespace vt

@@ -111,4 +111,7 @@ void WriteHostChange(JsonWriter& json, const HostChange& change);
 // The vt.bench/1 document, one line without its newline.
 std::string BenchJson(const BenchRecord& record);
 
+// The time as records give it, in UTC: "2026-11-30T10:40:00Z".
+std::string BenchDate();
+
 }  // namespace vt

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <map>
 #include <thread>
 
@@ -22,15 +21,6 @@ constexpr std::uint64_t kKeepEveryNs = 2'000'000'000;
 std::uint64_t NsSince(Clock::time_point start) {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 std::string KernelRelease() {
@@ -134,7 +124,7 @@ Status BenchRun::Prepare() {
                       OrdinaryTokens(input_.tokenizer, input_.spec->vocab));
   tokens_.emplace(input_.prompt, std::move(ordinary), settings_.seed);
   record_.prompt_source = input_.prompt.empty() ? "random" : "file";
-  record_.date = UtcNow();
+  record_.date = BenchDate();
   record_.build = ThisBuild();
   VT_ASSIGN_OR_RETURN(record_.program, ProgramFiles());
   record_.kernel_release = KernelRelease();

@@ -1,10 +1,10 @@
 // vt-bench calibrate: the machine as a profile.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "base/json.h"
 #include "base/whole_file.h"
+#include "bench/bench_record.h"
 #include "bench/host_state.h"
 #include "bench/kernel_rates.h"
 #include "bench/machine_peaks.h"
@@ -19,15 +19,6 @@ namespace vt::cli {
 namespace {
 
 constexpr std::size_t kSteps = 20;  // of the progress bar
-
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
-}
 
 struct MeasuredRate {
   std::string key;  // of compute_tflops
@@ -67,8 +58,8 @@ std::string ProfileDocument(const std::string& name, const BenchTarget& target,
                             const MachinePeaks& peaks, const std::vector<MeasuredRate>& rates,
                             const KernelRates& kernels, bool quiet) {
   const std::string by = "measured by vt-bench calibrate " + std::string(ToolVersion()) + ", " +
-                         Today() + ", " + std::to_string(peaks.threads) + " threads" +
-                         (quiet ? ": " : ", machine disturbed: ");
+                         BenchDate().substr(0, 10) + ", " + std::to_string(peaks.threads) +
+                         " threads" + (quiet ? ": " : ", machine disturbed: ");
   const DeviceInfo& device = target.device;
   JsonWriter json;
   json.BeginObject().Field("schema", "vt.profile/1").Field("name", name);
@@ -115,8 +106,8 @@ Result<int> BenchCalibrateCommand(std::span<const std::string_view> args, Consol
   std::string name = "calibrated", device = "cpu";
   std::int64_t threads = 0, buffer_mib = 0;
   std::vector<Flag> table;
-  table.push_back(BenchNameFlag(BenchRow("name", "NAME", "of the profile"), &name));
-  table.push_back(BenchNameFlag(BenchRow("device", "ID", "cpu: no other is measured"), &device));
+  table.push_back(NameFlag(BenchRow("name", "NAME", "of the profile"), &name));
+  table.push_back(NameFlag(BenchRow("device", "ID", "cpu: no other is measured"), &device));
   table.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &threads, 0, 1024));
   table.push_back(BenchBufferFlag(&buffer_mib));
   AddOutputFlags(table, &output, "the profile, instead of stdout");

@@ -1,12 +1,12 @@
 // vt-bench compare: two commands by turns, or two records.
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <set>
 #include <thread>
 
 #include "base/json.h"
 #include "base/whole_file.h"
+#include "bench/bench_record.h"
 #include "bench/shell_command.h"
 #include "cli/bench_compare_record.h"
 
@@ -15,18 +15,19 @@ namespace {
 
 std::vector<Flag> Table(CompareOptions* o) {
   std::vector<Flag> t;
-  t.push_back(BenchNameFlag(BenchRow("a", "CMD", "a shell command that prints a result"), &o->a));
-  t.push_back(BenchNameFlag(BenchRow("b", "CMD", "the one to compare with it"), &o->b));
+  t.push_back(NameFlag(BenchRow("a", "CMD", "a shell command that prints a result"), &o->a));
+  t.push_back(NameFlag(BenchRow("b", "CMD", "the one to compare with it"), &o->b));
   t.push_back(IntegerFlag(BenchRow("pairs", "N", "of runs at least, in the order AB BA .."),
                           &o->pairs, 1, 1000));
-  Flag most = BenchRow("most-pairs", "N", "while the interval is wider than +-noise");
-  most.default_text = "40, or --pairs";
-  t.push_back(IntegerFlag(std::move(most), &o->most_pairs, 1, 1000));
+  t.push_back(IntegerFlag(
+      WithDefault("40, or --pairs",
+                  BenchRow("most-pairs", "N", "while the interval is wider than +-noise")),
+      &o->most_pairs, 1, 1000));
   t.push_back(IntegerFlag(BenchRow("quiet-wait", "S", "seconds a pair waits for a quiet machine"),
                           &o->quiet_wait_s, 0, 86400));
-  Flag noise = BenchRow("noise", "P", "percent of difference that never counts");
-  noise.default_text = "1";
-  t.push_back(RealFlag(std::move(noise), &o->noise_percent));
+  t.push_back(
+      RealFlag(WithDefault("1", BenchRow("noise", "P", "percent of difference that never counts")),
+               &o->noise_percent));
   t.push_back(IntegerFlag(BenchRow("seed", "N", "of the bootstrap's draws"), &o->seed, 0));
   t.push_back(SwitchFlag(
       BenchRow("expect-different-kernels", "", "exit 1 unless the arms launch different ones"),
@@ -34,17 +35,8 @@ std::vector<Flag> Table(CompareOptions* o) {
   t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when B is slower, or void or disturbed"),
                          &o->strict));
   AddOutputFlags(t, &o->output, "also the record (JSON), kept as it grows");
-  t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
+  t.push_back(NameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 // What the legs of an arm say about it: its first run, and the voids of all that count.
@@ -218,7 +210,7 @@ Result<int> BenchCompareCommand(std::span<const std::string_view> args, Console&
   VT_RETURN_IF_ERROR(CheckOptions(options));
   if (!options.output.file.empty()) VT_RETURN_IF_ERROR(CheckWritable(options.output.file));
   Comparison comparison;
-  comparison.date = UtcNow();
+  comparison.date = BenchDate();
   const Status status = Measure(options, console, comparison);
   console.ClearProgress();
   comparison.partial = !status.ok();
