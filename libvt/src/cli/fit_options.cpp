@@ -1,7 +1,5 @@
 #include "cli/fit_options.h"
 
-#include <limits>
-
 #include "cli/flag_rows.h"
 #include "cli/flag_rules.h"
 
@@ -18,19 +16,6 @@ constexpr std::string_view kAnswer = "Answer";
 std::string_view ModeName(FitMode mode) {
   if (mode == kFitPlan) return "a plan, which says it";
   return mode == kFitProfiles ? "--profile all" : "a model";
-}
-
-Flag ContextFlag(Flag row, FitOptions* options) {
-  RunSettings* o = &options->settings;
-  row.default_text = "the model's, at most 4096";
-  row.apply = [=](std::string_view text) {
-    o->auto_context = text == "auto";
-    if (o->auto_context) return Status();
-    VT_ASSIGN_OR_RETURN(o->context,
-                        ParseInteger(text, 1, std::numeric_limits<std::int32_t>::max()));
-    return Status();
-  };
-  return row;
 }
 
 Status CheckRules(std::span<const Flag> table, const FitOptions& options) {
@@ -60,8 +45,6 @@ std::vector<Flag> FitFlags(FitOptions* o) {
   t.push_back(NameFlag(FlagRow(kWhat, "plan", "FILE",
                                "a vt.plan/1 instead; it is printed with the verdict", kFitPlan),
                        &o->plan));
-  t.push_back(ContextFlag(
-      FlagRow(kWhat, "ctx", "N", "positions of a sequence; auto: what fits", kModels), o));
   AddSettingFlags(t, kWhat, kModels, &o->settings);
 
   t.push_back(NameFlag(

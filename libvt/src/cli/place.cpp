@@ -35,8 +35,14 @@ class PlaceTool {
     if (!spec.ok()) return source.Named(spec.status());
     PlaceRequest request;
     VT_RETURN_IF_ERROR(FillRequest(*spec, request));
-    const Result<PlaceAnswer> answer = PlaceModel(file, *spec, request);
+    const Result<PlaceAnswer> answer = options_.settings.auto_context
+                                           ? PlaceLargestContext(file, *spec, request)
+                                           : PlaceModel(file, *spec, request);
     if (!answer.ok()) return source.Named(answer.status());
+    // A table tells it itself.
+    if (answer->chosen_context && !answer->chosen_context->why.empty() && JsonWanted(options_)) {
+      console_.Note(ReducedText(*answer->chosen_context));
+    }
     const PlannedModel model{source.name(), source.digest(), spec->architecture, spec->name,
                              file.total_bytes()};
     const std::string document =

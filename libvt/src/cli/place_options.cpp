@@ -1,7 +1,6 @@
 #include "cli/place_options.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "cli/flag_rows.h"
 #include "cli/flag_rules.h"
@@ -118,9 +117,6 @@ std::vector<Flag> PlaceFlags(PlaceOptions* o) {
   t.push_back(WithLetter(
       'm', NameFlag(Row(kWhat, "model", "FILE", "GGUF, a Hugging Face folder, or vt.model/1"),
                     &o->model)));
-  t.push_back(IntegerFlag(
-      WithDefault("the model's, at most 4096", Row(kWhat, "ctx", "N", "positions of a sequence")),
-      &o->settings.context, 1, std::numeric_limits<std::int32_t>::max()));
   AddSettingFlags(t, kWhat, kPlaceModel, &o->settings);
   t.push_back(SwitchFlag(Row(kWhat, "exact", "", "as vt-run --exact: weights decoded"), &o->exact));
 

@@ -1,11 +1,23 @@
 #include "cli/run_settings.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cli/flag_rows.h"
 
 namespace vt::cli {
 namespace {
+
+Flag ContextFlag(Flag row, RunSettings* settings) {
+  row.apply = [=](std::string_view text) {
+    settings->auto_context = text == "auto";
+    if (settings->auto_context) return Status();
+    VT_ASSIGN_OR_RETURN(settings->context,
+                        ParseInteger(text, 1, std::numeric_limits<std::int32_t>::max()));
+    return Status();
+  };
+  return row;
+}
 
 // Several lists are one: a device that two of them name is refused with the list's own words.
 Flag SizesFlag(Flag row, DeviceBytes* target) {
@@ -38,6 +50,9 @@ void AddSettingFlags(std::vector<Flag>& t, std::string_view group, unsigned mode
   const auto row = [&](std::string_view name, std::string_view value, std::string_view doc) {
     return FlagRow(group, name, value, doc, modes);
   };
+  t.push_back(ContextFlag(WithDefault("the model's, at most 4096",
+                                      row("ctx", "N", "positions of a sequence; auto: what fits")),
+                          s));
   t.push_back(IntegerFlag(row("sequences", "N", "that run at once"), &s->sequences, 1, 4096));
   t.push_back(IntegerFlag(row("ubatch", "N", "most tokens of one step"), &s->ubatch, 1, 65536));
   t.push_back(KvTypeFlag(row("kv-type", "TYPE", "f32, f16, bf16 or q8_0"), &s->kv_type));

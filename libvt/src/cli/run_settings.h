@@ -30,7 +30,7 @@ struct RunSettings {
 // With the engine's own context where `settings` have none.
 EngineOptions EngineOptionsOf(const RunSettings& settings);
 
-// --sequences, --ubatch, --kv-type and --threads.
+// --ctx (a number or "auto"), --sequences, --ubatch, --kv-type and --threads.
 void AddSettingFlags(std::vector<Flag>& table, std::string_view group, unsigned modes,
                      RunSettings* settings);
 // --budget, --reserve and --live.
