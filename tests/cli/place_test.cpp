@@ -318,6 +318,65 @@ TEST(PlaceShow, PlansThatAreRefused) {
   EXPECT_EQ(Failure("show " + Quote(TinyPath("llama-dense.gguf"))).substr(0, 9), "2 invalid");
 }
 
+// What vt-place and vt-fit say of the context that they chose, and what holds of it.
+TEST(PlaceContext, AutoIsTheLargestThatFits) {
+  const std::string asked = Tiny() + WithSim() + WithSim() +
+                            " --device sim:0,sim:1 --budget sim:0=215KiB,sim:1=215KiB --ubatch 16";
+  const Outcome outcome = Place("--json --model " + asked + " --ctx auto");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, Place("--json --model " + asked + " --ctx auto").out);
+  const json plan = json::parse(outcome.out);
+  EXPECT_EQ(SchemaErrors(plan, kSchema), "");
+  const json chosen = plan["chosen_context"];
+  const std::uint64_t to = chosen["to"];
+  EXPECT_EQ(chosen["from"], 256);
+  EXPECT_EQ(plan["settings"]["context"], to);
+  EXPECT_LT(to, 256u);
+  EXPECT_EQ(to % 64, 0u);
+  const std::string why = chosen["why"];
+  EXPECT_TRUE(why.starts_with("at 256 the nearest placement needs ")) << why;
+  const std::string told = "context reduced from 256 to " + std::to_string(to) + ": " + why;
+  EXPECT_EQ(outcome.err, "vt-place: note: " + told + "\n");
+  EXPECT_EQ(Place("--quiet --json --model " + asked + " --ctx auto").err, "");
+
+  // The plan of that number, which says nothing of a choice.
+  json same = Plan(asked + " --ctx " + std::to_string(to));
+  EXPECT_TRUE(same["chosen_context"].is_null());
+  for (const auto& [key, value] : same.items()) {
+    if (key == "hash" || key == "chosen_context") continue;
+    EXPECT_EQ(value, plan[key]) << key;
+  }
+  // vt-fit lets it through; a block more has no plan.
+  const Outcome passed = RunShell(kPlace + ("--model " + asked) + " --ctx auto --quiet" +
+                                  " | \"$(dirname \"$VT\")/vt-fit\" - --json");
+  EXPECT_EQ(passed.exit_code, 0) << passed.err;
+  const json judged = json::parse(passed.out);
+  EXPECT_EQ(judged["fit"]["verdict"], "fits");
+  EXPECT_EQ(judged["chosen_context"], chosen);
+  EXPECT_EQ(Failure("--model " + asked + " --ctx " + std::to_string(to + 64)), "1 no ");
+
+  const Outcome table = Place("--table --model " + asked + " --ctx auto");
+  EXPECT_EQ(table.err, "");
+  EXPECT_NE(table.out.find("context reduced from 256 to " + std::to_string(to)), std::string::npos)
+      << table.out;
+  ExpectNarrow(table.out);
+}
+
+TEST(PlaceContext, AutoTakesTheTrainedContextWhereItFits) {
+  const json plan = Plan(Tiny() + " --device cpu --budget cpu=1GiB --ctx auto");
+  EXPECT_EQ(plan["chosen_context"], json({{"from", 256}, {"to", 256}, {"why", nullptr}}));
+  EXPECT_EQ(plan["settings"]["context"], 256);
+}
+
+TEST(PlaceContext, AutoIsRefusedWhereNothingFits) {
+  std::string message, of_one_block;
+  const std::string asked = "--model " + Tiny() + " --device cpu --budget cpu=1KiB --ctx ";
+  EXPECT_EQ(Failure(asked + "auto", &message), "1 no ");
+  EXPECT_EQ(Failure(asked + "64", &of_one_block), "1 no ");
+  EXPECT_EQ(message, of_one_block);
+  EXPECT_EQ(Failure("--model " + Tiny() + " --ctx automatic"), "2 invalid ");
+}
+
 TEST(Place, ATableAtATerminal) {
   Command command;
   command.program = std::string(VT_RUN_BINARY);
@@ -392,7 +451,7 @@ TEST(PlaceDocs, TheExamplesOfThePagesRun) {
       EXPECT_EQ(SchemaErrors(document, schema), "") << line;
     }
   }
-  EXPECT_EQ(examples, 6);
+  EXPECT_EQ(examples, 7);
 }
 
 TEST(PlaceDocs, ThePagesNameEveryKey) {

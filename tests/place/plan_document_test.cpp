@@ -137,6 +137,25 @@ TEST(PlanDocument, KeepsWhatIsNotReadAgain) {
   EXPECT_EQ(tensor("output_norm.weight").reason, "read as f32 values by output_norm on hip:0");
 }
 
+TEST(PlanDocument, KeepsTheChosenContext) {
+  Planned planned = Whole(test::HeaderModel("smollm-135m"));
+  EXPECT_FALSE(ReadPlanDocument(planned.Write()).value().chosen_context.has_value());
+  planned.answer.chosen_context = {8192, planned.request.options.context, "no room"};
+  const std::string text = planned.Write();
+  const PlanDocument read = ReadPlanDocument(text).value();
+  ASSERT_TRUE(read.chosen_context.has_value());
+  EXPECT_EQ(read.chosen_context->from, 8192u);
+  EXPECT_EQ(read.chosen_context->to, planned.request.options.context);
+  EXPECT_EQ(read.chosen_context->why, "no room");
+  // Plans of programs that did not know it are plans all the same.
+  ordered_json older = ordered_json::parse(text);
+  older.erase("chosen_context");
+  older["hash"] = PlanHash(older.dump()).value();
+  const Result<PlanDocument> plan = ReadPlanDocument(older.dump());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan->chosen_context.has_value());
+}
+
 // The matrix that serves as embedding and as output stands once, with both of its readers.
 TEST(PlanDocument, NamesTiedTensorsOnce) {
   const Planned planned = Whole(test::HeaderModel("smollm-135m"));

@@ -65,6 +65,18 @@ TEST_F(BrokenPlan, EditedByHand) {
   EXPECT_EQ(After([](ordered_json& j) { j["tool"]["commit"] = "x"; }, false).at(), "/hash");
 }
 
+TEST_F(BrokenPlan, AChosenContextThatIsNotTheSettings) {
+  const auto choose = [](std::uint64_t to) {
+    return [to](ordered_json& j) {
+      j["chosen_context"] = {{"from", 4096}, {"to", to}, {"why", nullptr}};
+    };
+  };
+  EXPECT_TRUE(After(choose(256)).ok()) << After(choose(256)).message();
+  EXPECT_EQ(PlaceAfter(choose(512)), "/chosen_context/to");
+  EXPECT_EQ(PlaceAfter([](ordered_json& j) { j["chosen_context"] = ordered_json::object(); }),
+            "/chosen_context/from");
+}
+
 TEST_F(BrokenPlan, DevicesThatAreNotThere) {
   const Status unknown = After([](ordered_json& j) { j["tensors"][5]["device"] = "cuda:7"; });
   EXPECT_EQ(unknown.at(), "/tensors/5/device");

@@ -5,7 +5,7 @@
 
 #include "base/near_names.h"
 #include "cli/bench_commands.h"
-#include "cli/signals.h"
+#include "cli/tool.h"
 #include "cli/version.h"
 
 namespace vt::cli {
@@ -44,14 +44,9 @@ Result<int> Run(std::span<const std::string_view> args, Console& console) {
     return InvalidError("vt-bench: no command; write vt-bench run -m FILE (--help lists all)");
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    VT_RETURN_IF_ERROR(console.Write(Help()));
-    return 0;
+    return WriteAnswer(console, Help());
   }
-  if (args[0] == "--version") {
-    VT_RETURN_IF_ERROR(console.Write("vt-bench " + std::string(ToolVersion()) + " (" +
-                                     std::string(ToolCommit()) + ")\n"));
-    return 0;
-  }
+  if (args[0] == "--version") return WriteAnswer(console, VersionText("vt-bench"));
   std::vector<std::string_view> names;
   for (const Command& command : kCommands) {
     if (command.name == args[0]) return command.run(args.subspan(1), console);
@@ -64,13 +59,12 @@ Result<int> Run(std::span<const std::string_view> args, Console& console) {
 }  // namespace
 
 int RunBenchTool(std::span<const std::string_view> args) {
-  const std::atomic<bool>& interrupted = InstallSignals();
-  Console console("vt-bench", &interrupted);
-  console.set_json(std::find(args.begin(), args.end(), "--json") != args.end());
-  console.set_quiet(std::find(args.begin(), args.end(), "--quiet") != args.end());
-  const Result<int> code = Run(args, console);
-  if (console.closed()) return 0;
-  return code.ok() ? *code : console.Fail(code.status());
+  // Each subcommand reads its own flags, after the console is there.
+  const auto parse = [&] {
+    const bool quiet = std::find(args.begin(), args.end(), "--quiet") != args.end();
+    return ToolStart{{}, false, quiet};
+  };
+  return ToolMain("vt-bench", args, parse, [&](Console& console) { return Run(args, console); });
 }
 
 }  // namespace vt::cli

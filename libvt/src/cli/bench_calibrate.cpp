@@ -106,8 +106,8 @@ Result<int> BenchCalibrateCommand(std::span<const std::string_view> args, Consol
   std::string name = "calibrated", device = "cpu";
   std::int64_t threads = 0, buffer_mib = 0;
   std::vector<Flag> table;
-  table.push_back(BenchNameFlag(BenchRow("name", "NAME", "of the profile"), &name));
-  table.push_back(BenchNameFlag(BenchRow("device", "ID", "cpu: no other is measured"), &device));
+  table.push_back(NameFlag(BenchRow("name", "NAME", "of the profile"), &name));
+  table.push_back(NameFlag(BenchRow("device", "ID", "cpu: no other is measured"), &device));
   table.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &threads, 0, 1024));
   table.push_back(BenchBufferFlag(&buffer_mib));
   AddOutputFlags(table, &output, "the profile, instead of stdout");

@@ -1,24 +1,15 @@
 #include "cli/bench_commands.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "cli/flag_rules.h"
 
 namespace vt::cli {
 
-bool BenchOutput::json_wanted() const { return json || (!table && isatty(STDOUT_FILENO) != 1); }
+bool BenchOutput::json_wanted() const { return AnswersInJson(json, table); }
 
 Flag BenchRow(std::string_view name, std::string_view value, std::string_view doc) {
-  return {.name = name, .value = value, .doc = doc};
-}
-
-Flag BenchNameFlag(Flag row, std::string* target) {
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    *target = text;
-    return Status();
-  };
-  return row;
+  return FlagRow({}, name, value, doc);
 }
 
 Flag BenchCountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t lowest,
@@ -44,9 +35,7 @@ Flag BenchCountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t l
 void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_view file_doc) {
   table.push_back(
       SwitchFlag(BenchRow("json", "", "JSON on stdout, the default when piped"), &output->json));
-  Flag file = BenchRow("output", "FILE", file_doc);
-  file.letter = 'o';
-  table.push_back(BenchNameFlag(std::move(file), &output->file));
+  table.push_back(NameFlag(WithLetter('o', BenchRow("output", "FILE", file_doc)), &output->file));
   table.push_back(
       SwitchFlag(BenchRow("quiet", "", "no progress and notes on stderr"), &output->quiet));
 }
@@ -59,8 +48,7 @@ void AddTableFlag(std::vector<Flag>& table, BenchOutput* output) {
 Result<bool> ParseBenchFlags(std::span<const std::string_view> args, std::span<const Flag> table,
                              std::string_view usage, std::string_view notes, Console& console,
                              std::vector<std::string>* files, GivenFlags* given) {
-  for (const std::string_view argument : args) {
-    if (argument != "--help" && argument != "-h") continue;
+  if (AsksForHelp(args)) {
     std::vector<Flag> shown;
     std::copy_if(table.begin(), table.end(), std::back_inserter(shown),
                  [](const Flag& flag) { return !flag.doc.empty(); });
@@ -68,24 +56,14 @@ Result<bool> ParseBenchFlags(std::span<const std::string_view> args, std::span<c
     VT_RETURN_IF_ERROR(console.Write(std::string(usage) + FlagHelp(shown) + std::string(notes)));
     return true;
   }
-  std::vector<std::string_view> rest;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string_view argument = args[i];
-    if (files && (argument == "-" || !argument.starts_with('-'))) {
-      files->emplace_back(argument);
-      continue;
-    }
-    rest.push_back(argument);
-    const auto flag = std::find_if(table.begin(), table.end(), [&](const Flag& one) {
-      if (argument.starts_with("--")) return argument.substr(2) == one.name;
-      return argument.size() == 2 && one.letter != 0 && argument[1] == one.letter;
-    });
-    if (flag != table.end() && !flag->is_switch() && i + 1 < args.size()) rest.push_back(args[++i]);
+  std::vector<std::string_view> flags(args.begin(), args.end());
+  if (files) {
+    SplitArguments split = SplitFiles(table, args);
+    flags = std::move(split.flags);
+    *files = std::move(split.files);
   }
-  VT_ASSIGN_OR_RETURN(const GivenFlags seen, ParseFlags(table, rest));
-  if (seen.contains("json") && seen.contains("table")) {
-    return InvalidError("--json and --table contradict each other; give one");
-  }
+  VT_ASSIGN_OR_RETURN(const GivenFlags seen, ParseFlags(table, flags));
+  VT_RETURN_IF_ERROR(CheckExclusive(seen, {{"json", "table"}}));
   if (given) *given = seen;
   return false;
 }

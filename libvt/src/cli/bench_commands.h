@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/console.h"
-#include "cli/flags.h"
+#include "cli/flag_rows.h"
 
 namespace vt::cli {
 
@@ -36,8 +36,6 @@ void AddOutputFlags(std::vector<Flag>& table, BenchOutput* output, std::string_v
 // Of commands that have a text for people.
 void AddTableFlag(std::vector<Flag>& table, BenchOutput* output);
 Flag BenchRow(std::string_view name, std::string_view value, std::string_view doc);
-// Like TextFlag, but an empty text is a mistake.
-Flag BenchNameFlag(Flag row, std::string* target);
 // "N,N,..", each once.
 Flag BenchCountsFlag(Flag row, std::vector<std::int64_t>* target, std::int64_t lowest,
                      std::int64_t highest);

@@ -15,18 +15,19 @@ namespace {
 
 std::vector<Flag> Table(CompareOptions* o) {
   std::vector<Flag> t;
-  t.push_back(BenchNameFlag(BenchRow("a", "CMD", "a shell command that prints a result"), &o->a));
-  t.push_back(BenchNameFlag(BenchRow("b", "CMD", "the one to compare with it"), &o->b));
+  t.push_back(NameFlag(BenchRow("a", "CMD", "a shell command that prints a result"), &o->a));
+  t.push_back(NameFlag(BenchRow("b", "CMD", "the one to compare with it"), &o->b));
   t.push_back(IntegerFlag(BenchRow("pairs", "N", "of runs at least, in the order AB BA .."),
                           &o->pairs, 1, 1000));
-  Flag most = BenchRow("most-pairs", "N", "while the interval is wider than +-noise");
-  most.default_text = "40, or --pairs";
-  t.push_back(IntegerFlag(std::move(most), &o->most_pairs, 1, 1000));
+  t.push_back(IntegerFlag(
+      WithDefault("40, or --pairs",
+                  BenchRow("most-pairs", "N", "while the interval is wider than +-noise")),
+      &o->most_pairs, 1, 1000));
   t.push_back(IntegerFlag(BenchRow("quiet-wait", "S", "seconds a pair waits for a quiet machine"),
                           &o->quiet_wait_s, 0, 86400));
-  Flag noise = BenchRow("noise", "P", "percent of difference that never counts");
-  noise.default_text = "1";
-  t.push_back(RealFlag(std::move(noise), &o->noise_percent));
+  t.push_back(
+      RealFlag(WithDefault("1", BenchRow("noise", "P", "percent of difference that never counts")),
+               &o->noise_percent));
   t.push_back(IntegerFlag(BenchRow("seed", "N", "of the bootstrap's draws"), &o->seed, 0));
   t.push_back(SwitchFlag(
       BenchRow("expect-different-kernels", "", "exit 1 unless the arms launch different ones"),
@@ -35,7 +36,7 @@ std::vector<Flag> Table(CompareOptions* o) {
                          &o->strict));
   AddOutputFlags(t, &o->output, "also the record (JSON), kept as it grows");
   AddTableFlag(t, &o->output);
-  t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
+  t.push_back(NameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   return t;
 }
 

@@ -65,7 +65,7 @@ Result<int> BenchFloorCommand(std::span<const std::string_view> args, Console& c
   std::vector<std::string> files;
   std::vector<Flag> table;
   table.push_back(
-      BenchNameFlag(BenchRow("file", "FILE", "the floors (vt.bench-floors/1)"), &floors_file));
+      NameFlag(BenchRow("file", "FILE", "the floors (vt.bench-floors/1)"), &floors_file));
   table.push_back(SwitchFlag(BenchRow("allow-void", "", "a void record counts too"), &allow_void));
   AddOutputFlags(table, &output, "the floors, raised where the record is above");
   AddTableFlag(table, &output);

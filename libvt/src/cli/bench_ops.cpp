@@ -29,16 +29,15 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(ListFlag(BenchRow("op", "NAME", "only this op; may be repeated"), &o->speed.ops));
   t.push_back(
       ListFlag(BenchRow("dtype", "TYPE", "only this type; may be repeated"), &o->speed.types));
-  Flag rows = BenchCountsFlag(BenchRow("rows", "N,N,..", "of activations in matmul"),
-                              &o->speed.rows, 1, 4096);
-  rows.default_text = "1,64";
-  t.push_back(std::move(rows));
-  t.push_back(BenchNameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &o->device));
+  t.push_back(
+      BenchCountsFlag(WithDefault("1,64", BenchRow("rows", "N,N,..", "of activations in matmul")),
+                      &o->speed.rows, 1, 4096));
+  t.push_back(NameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &o->device));
   t.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &o->threads, 0, 1024));
   t.push_back(SwitchFlag(BenchRow("best", "", "only the kernels that would be chosen"),
                          &o->speed.best_only));
   t.push_back(BenchBufferFlag(&o->buffer_mib));
-  t.push_back(BenchNameFlag(BenchRow("svg", "FILE", "also the roofline plot"), &o->svg));
+  t.push_back(NameFlag(BenchRow("svg", "FILE", "also the roofline plot"), &o->svg));
   AddOutputFlags(t, &o->output, "also the record (JSON)");
   AddTableFlag(t, &o->output);
   return t;

@@ -32,11 +32,6 @@ struct Options {
 
 constexpr std::int64_t kMostTokens = 1 << 24;
 
-Flag Letter(Flag row, char letter) {
-  row.letter = letter;
-  return row;
-}
-
 Flag FormFlag(std::string_view name, Options* o, Form form) {
   Flag row = BenchRow(name, "", "");
   row.apply = [=](std::string_view) {
@@ -53,56 +48,38 @@ std::vector<Flag> Table(Options* o) {
   BenchSettings& s = o->settings;
   EngineOptions& e = s.engine;
   std::vector<Flag> t;
-  t.push_back(Letter(BenchNameFlag(BenchRow("model", "FILE", "GGUF file"), &o->model), 'm'));
-  t.push_back(Letter(IntegerFlag(BenchRow("prompt", "N", "tokens of a prompt; 0: none"), &s.prompt,
-                                 0, kMostTokens),
-                     'p'));
-  t.push_back(Letter(
-      IntegerFlag(BenchRow("gen", "N", "tokens to decode; 0: none"), &s.gen, 0, kMostTokens), 'n'));
+  t.push_back(NameFlag(WithLetter('m', BenchRow("model", "FILE", "GGUF file")), &o->model));
+  t.push_back(IntegerFlag(WithLetter('p', BenchRow("prompt", "N", "tokens of a prompt; 0: none")),
+                          &s.prompt, 0, kMostTokens));
+  t.push_back(IntegerFlag(WithLetter('n', BenchRow("gen", "N", "tokens to decode; 0: none")),
+                          &s.gen, 0, kMostTokens));
+  t.push_back(BenchCountsFlag(
+      WithLetter('d', BenchRow("depths", "N,N,..", "tokens that stand before, untimed")), &s.depths,
+      0, kMostTokens));
   t.push_back(
-      Letter(BenchCountsFlag(BenchRow("depths", "N,N,..", "tokens that stand before, untimed"),
-                             &s.depths, 0, kMostTokens),
-             'd'));
-  t.push_back(Letter(BenchCountsFlag(BenchRow("batches", "N,N,..", "sequences decoded at once"),
-                                     &s.batches, 1, 4096),
-                     'b'));
-  t.push_back(
-      Letter(IntegerFlag(BenchRow("reps", "N", "samples of each test, after one for warmth"),
-                         &s.repetitions, 1, 10000),
-             'r'));
+      BenchCountsFlag(WithLetter('b', BenchRow("batches", "N,N,..", "sequences decoded at once")),
+                      &s.batches, 1, 4096));
+  t.push_back(IntegerFlag(
+      WithLetter('r', BenchRow("reps", "N", "samples of each test, after one for warmth")),
+      &s.repetitions, 1, 10000));
   t.push_back(IntegerFlag(BenchRow("seed", "N", "of the random tokens"), &o->seed, 0));
-  t.push_back(BenchNameFlag(BenchRow("prompt-file", "FILE", "text instead of random tokens"),
-                            &s.prompt_file));
-  t.push_back(ChoiceFlag(BenchRow("kv-type", "TYPE", "f32, f16, bf16 or q8_0"), &o->kv_type,
-                         {"f32", "f16", "bf16", "q8_0"}));
+  t.push_back(
+      NameFlag(BenchRow("prompt-file", "FILE", "text instead of random tokens"), &s.prompt_file));
+  t.push_back(KvTypeFlag(BenchRow("kv-type", "TYPE", "f32, f16, bf16 or q8_0"), &o->kv_type));
   t.push_back(IntegerFlag(BenchRow("threads", "N", "0: one per core"), &o->threads, 0, 1024));
   t.push_back(
       IntegerFlag(BenchRow("ubatch", "N", "most tokens of one step"), &e.ubatch, 1, 1 << 20));
-  t.push_back(BenchNameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &e.device));
-  t.push_back(BenchNameFlag(BenchRow("plan", "FILE", "devices and settings as vt-place planned"),
-                            &o->plan));
-  t.push_back(ChoiceFlag(BenchRow("isa", "ISA", "scalar, avx2, avx512, avx512vnni at most"), &e.isa,
-                         {"scalar", "avx2", "avx512", "avx512vnni"}));
-  Flag kernel = BenchRow("kernel", "OP=NAME", "force a kernel; may be repeated");
-  kernel.repeatable = true;
-  kernel.apply = [&e](std::string_view text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-      return InvalidError("\"" + ValidUtf8(text) +
-                          "\" is not OP=NAME (as in matmul=cpu.scalar.f32)");
-    }
-    const std::string op(text.substr(0, equals));
-    if (!e.forced_kernels.emplace(op, text.substr(equals + 1)).second) {
-      return InvalidError("op " + ValidUtf8(op) + " has two kernels");
-    }
-    return Status();
-  };
-  t.push_back(std::move(kernel));
+  t.push_back(NameFlag(BenchRow("device", "ID", "a device that vt-caps lists"), &e.device));
+  t.push_back(
+      NameFlag(BenchRow("plan", "FILE", "devices and settings as vt-place planned"), &o->plan));
+  t.push_back(IsaFlag(BenchRow("isa", "ISA", "scalar, avx2, avx512, avx512vnni at most"), &e.isa));
+  t.push_back(KernelsFlag(BenchRow("kernel", "OP=NAME", "force a kernel; may be repeated"),
+                          &e.forced_kernels));
   t.push_back(SwitchFlag(BenchRow("exact", "", "weights decoded, f32 throughout"), &e.exact));
   t.push_back(ChoiceFlag(BenchRow("tier", "TIER", "void below: native or composed"), &s.tier,
                          {"native", "composed", "reference"}));
-  t.push_back(BenchNameFlag(BenchRow("golden", "FILE", "void when the answers differ from it"),
-                            &o->golden));
+  t.push_back(
+      NameFlag(BenchRow("golden", "FILE", "void when the answers differ from it"), &o->golden));
   t.push_back(IntegerFlag(BenchRow("quiet-wait", "S", "seconds to wait for a quiet machine"),
                           &o->quiet_wait_s, 0, 86400));
   t.push_back(SwitchFlag(BenchRow("strict", "", "exit 1 when the record is void"), &o->strict));
@@ -116,7 +93,7 @@ std::vector<Flag> Table(Options* o) {
   t.push_back(FormFlag("llama-bench-json", o, Form::kLlamaBench));
   t.push_back(FormFlag("svg", o, Form::kSvg));
   t.push_back(FormFlag("html", o, Form::kHtml));
-  t.push_back(BenchNameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
+  t.push_back(NameFlag(BenchRow("sysroot", "DIR", ""), &o->sysroot));
   // Not in the help: it is for trying out comparisons.
   t.push_back(IntegerFlag(BenchRow("slow-down", "PERCENT", ""), &s.slow_down_percent, 0, 1000));
   return t;

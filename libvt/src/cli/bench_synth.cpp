@@ -33,11 +33,10 @@ Result<int> BenchSynthCommand(std::span<const std::string_view> args, Console& c
   std::int64_t layers = 0, seed = 1;
   BenchOutput output;
   std::vector<Flag> table;
-  table.push_back(
-      BenchNameFlag(BenchRow("shape", "NAME", "a name, FILE.gguf, or FILE.json"), &shape));
-  Flag type_flag = BenchRow("type", "TYPE", "q4_k_m, as-is, or one for all: q8_0, f16");
-  type_flag.default_text = type;
-  table.push_back(BenchNameFlag(std::move(type_flag), &type));
+  table.push_back(NameFlag(BenchRow("shape", "NAME", "a name, FILE.gguf, or FILE.json"), &shape));
+  table.push_back(NameFlag(
+      WithDefault(type, BenchRow("type", "TYPE", "q4_k_m, as-is, or one for all: q8_0, f16")),
+      &type));
   table.push_back(
       IntegerFlag(BenchRow("layers", "N", "only the first N; 0: all"), &layers, 0, 100000));
   table.push_back(

@@ -15,15 +15,11 @@
 #include "cli/caps_table.h"
 #include "cli/console.h"
 #include "cli/machine_source.h"
-#include "cli/signals.h"
+#include "cli/tool.h"
 #include "cli/version.h"
 
 namespace vt::cli {
 namespace {
-
-std::string VersionText() {
-  return "vt-caps " + std::string(ToolVersion()) + " (" + std::string(ToolCommit()) + ")\n";
-}
 
 std::string Quoted(std::string_view text) { return "\"" + ValidUtf8(text) + "\""; }
 
@@ -76,8 +72,7 @@ Status WriteReport(const CapsReport& report, const CapsOptions& options, Console
   return console.WriteLine(json.EndObject().Take());
 }
 
-Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console& console,
-                      const std::atomic<bool>& interrupted) {
+Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console& console) {
   CapsReport report = MakeCapsReport(BuiltinKernels(), loaded.machine,
                                      {options.ops, options.dtypes, options.devices});
   report.undriven = std::move(loaded.undriven);
@@ -92,7 +87,7 @@ Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console&
                   "--verify: no usable kernel passes the filters; vt-caps with the same filters "
                   "says why");
   }
-  VerifyOptions verify{options.timeout_s, &interrupted,
+  VerifyOptions verify{options.timeout_s, &console.interrupted_flag(),
                        [&](std::size_t done, std::size_t total, const std::string&) {
                          console.Progress("verify", done, total);
                        }};
@@ -101,8 +96,8 @@ Result<int> RunReport(const CapsOptions& options, LoadedMachine loaded, Console&
   return AllOk(report) ? 0 : 1;
 }
 
-Result<int> RunDiff(const CapsOptions& options, Console& console,
-                    const std::atomic<bool>& interrupted) {
+Result<int> RunDiff(const CapsOptions& options, Console& console) {
+  const std::atomic<bool>& interrupted = console.interrupted_flag();
   VT_ASSIGN_OR_RETURN(const CapsReport a, ReadCapsFile(options.diff_a, interrupted));
   VT_ASSIGN_OR_RETURN(const CapsReport b, ReadCapsFile(options.diff_b, interrupted));
   VT_ASSIGN_OR_RETURN(const CapsDiff diff, DiffCaps(a, b));
@@ -119,50 +114,40 @@ Result<int> RunDiff(const CapsOptions& options, Console& console,
   return diff.same() ? 0 : 1;
 }
 
-Result<int> Run(const CapsOptions& options, std::span<const Flag> table, Console& console,
-                const std::atomic<bool>& interrupted) {
-  const auto print = [&](const std::string& text) -> Result<int> {
-    VT_RETURN_IF_ERROR(console.Write(text));
-    return 0;
-  };
+Result<int> Run(const CapsOptions& options, std::span<const Flag> table, Console& console) {
   switch (options.mode) {
     case kCapsHelp:
-      return print(CapsHelp(table));
+      return WriteAnswer(console, CapsHelp(table));
     case kCapsVersion:
-      return print(VersionText());
+      return WriteAnswer(console, VersionText("vt-caps"));
     case kCapsMarkdown:
-      return print(OpsMarkdown(BuiltinKernels()));
+      return WriteAnswer(console, OpsMarkdown(BuiltinKernels()));
     case kCapsDiff:
-      return RunDiff(options, console, interrupted);
+      return RunDiff(options, console);
     case kCapsReport:
     case kCapsModel:
     case kCapsVerify:
       break;
   }
   VT_RETURN_IF_ERROR(CheckFilters(options));
-  VT_ASSIGN_OR_RETURN(LoadedMachine loaded, LoadMachine(SourceOf(options), interrupted));
+  VT_ASSIGN_OR_RETURN(LoadedMachine loaded,
+                      LoadMachine(SourceOf(options), console.interrupted_flag()));
   VT_RETURN_IF_ERROR(CheckDevices(options, loaded.machine));
   if (options.mode == kCapsModel) return RunCapsModel(options, loaded.machine, console);
-  return RunReport(options, std::move(loaded), console, interrupted);
+  return RunReport(options, std::move(loaded), console);
 }
 
 }  // namespace
 
 int RunCapsTool(std::span<const std::string_view> args) {
-  const std::atomic<bool>& interrupted = InstallSignals();
-  Console console("vt-caps", &interrupted);
   CapsOptions options;
   const std::vector<Flag> table = CapsFlags(&options);
-  const Status parsed = ParseCapsFlags(args, table, &options);
-  // Whoever reads documents gets the failure as one; where parsing stopped early, whoever wrote
-  // --json anywhere.
-  console.set_json(JsonWanted(options) ||
-                   std::find(args.begin(), args.end(), "--json") != args.end());
-  console.set_quiet(options.quiet);
-  if (!parsed.ok()) return console.Fail(parsed);
-  const Result<int> code = Run(options, table, console, interrupted);
-  if (console.closed()) return 0;
-  return code.ok() ? *code : console.Fail(code.status());
+  const auto parse = [&] {
+    const Status parsed = ParseCapsFlags(args, table, &options);
+    return ToolStart{parsed, JsonWanted(options), options.quiet};
+  };
+  return ToolMain("vt-caps", args, parse,
+                  [&](Console& console) { return Run(options, table, console); });
 }
 
 }  // namespace vt::cli

@@ -1,10 +1,10 @@
 #include "cli/caps_model.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/json_writer.h"
 #include "cli/model_source.h"
+#include "cli/run_settings.h"
 #include "cli/version.h"
 #include "vt/gguf.h"
 
@@ -16,8 +16,8 @@ EngineOptions OptionsOf(const CapsOptions& options, const GgufFile& file) {
   EngineOptions engine;
   if (options.context > 0) {
     engine.context = static_cast<std::uint64_t>(options.context);
-  } else if (const auto spec = ReadModelSpec(file); spec.ok() && spec->context_train > 0) {
-    engine.context = std::min(engine.context, spec->context_train);
+  } else if (const auto spec = ReadModelSpec(file); spec.ok()) {
+    engine.context = DefaultContext(*spec);
   }
   engine.exact = options.exact;
   if (const DTypeInfo* type = FindDType(options.kv_type)) engine.kv_type = type->type;

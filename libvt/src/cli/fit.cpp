@@ -8,7 +8,7 @@
 #include "cli/fit_options.h"
 #include "cli/machine_source.h"
 #include "cli/model_source.h"
-#include "cli/signals.h"
+#include "cli/tool.h"
 #include "cli/version.h"
 #include "place/fit_plot.h"
 #include "place/plan_document.h"
@@ -16,10 +16,6 @@
 
 namespace vt::cli {
 namespace {
-
-std::string VersionText() {
-  return "vt-fit " + std::string(ToolVersion()) + " (" + std::string(ToolCommit()) + ")\n";
-}
 
 FitModel Describe(const ModelSource& source, const ModelSpec* spec) {
   FitModel model;
@@ -31,23 +27,6 @@ FitModel Describe(const ModelSource& source, const ModelSpec* spec) {
   model.tensors = source.file().tensors().size();
   model.context_train = spec ? spec->context_train : 0;
   return model;
-}
-
-// As vt-run chooses it.
-std::uint64_t DefaultContext(const ModelSpec& spec) {
-  constexpr std::uint64_t kDefault = 4096;
-  return spec.context_train > 0 ? std::min(kDefault, spec.context_train) : kDefault;
-}
-
-EngineOptions EngineOptionsOf(const FitOptions& options) {
-  EngineOptions engine;
-  engine.device = options.device;
-  if (options.context > 0) engine.context = static_cast<std::uint64_t>(options.context);
-  engine.sequences = options.sequences;
-  engine.ubatch = options.ubatch;
-  engine.threads = static_cast<int>(options.threads);
-  if (const DTypeInfo* type = FindDType(options.kv_type)) engine.kv_type = type->type;
-  return engine;
 }
 
 class FitTool {
@@ -115,7 +94,7 @@ class FitTool {
       VT_ASSIGN_OR_RETURN(request_.budgets, BudgetsOf(request_.devices, {}));
       for (const DeviceInfo& device : request_.devices) {
         if (options_.given.contains("device") && device.id != options_.device) continue;
-        request_.options = EngineOptionsOf(options_);
+        request_.options = EngineOptionsOf(options_.settings);
         request_.options.device = device.id;
         if (!spec_) {
           fits.push_back({name, device.id, device.name, CannotTell(request_.options, unknown_)});
@@ -146,7 +125,8 @@ class FitTool {
   Status Open(const std::string& path) {
     VT_ASSIGN_OR_RETURN(source_, OpenModelSource(path, console_));
     Result<ModelSpec> spec = ReadModelSpec(source_->file());
-    request_.options = EngineOptionsOf(options_);
+    request_.options = EngineOptionsOf(options_.settings);
+    request_.options.device = options_.device;
     if (spec.ok()) {
       spec_ = std::move(spec).value();
     } else if (spec.status().code() == Code::kUnsupported) {
@@ -243,11 +223,11 @@ class FitTool {
   Result<Fit> Judge() {
     const GgufFile& file = source_->file();
     std::optional<ContextChoice> choice;
-    if (options_.auto_context) {
+    if (options_.settings.auto_context) {
       Result<ContextChoice> chosen = ChooseContext(file, *spec_, request_);
       if (!chosen.ok()) return source_->Named(chosen.status());
       choice = std::move(chosen).value();
-    } else if (options_.context == 0) {
+    } else if (options_.settings.context == 0) {
       request_.options.context = DefaultContext(*spec_);
     }
     Result<Fit> fit = JudgeFit(file, *spec_, request_);
@@ -335,11 +315,9 @@ Result<int> Run(const FitOptions& options, std::span<const Flag> table, Console&
   FitTool tool(options, console);
   switch (options.mode) {
     case kFitHelp:
-      VT_RETURN_IF_ERROR(console.Write(FitHelp(table)));
-      return 0;
+      return WriteAnswer(console, FitHelp(table));
     case kFitVersion:
-      VT_RETURN_IF_ERROR(console.Write(VersionText()));
-      return 0;
+      return WriteAnswer(console, VersionText("vt-fit"));
     case kFitPlan:
       return tool.RunPlan();
     case kFitProfiles:
@@ -353,20 +331,14 @@ Result<int> Run(const FitOptions& options, std::span<const Flag> table, Console&
 }  // namespace
 
 int RunFitTool(std::span<const std::string_view> args) {
-  const std::atomic<bool>& interrupted = InstallSignals();
-  Console console("vt-fit", &interrupted);
   FitOptions options;
   const std::vector<Flag> table = FitFlags(&options);
-  const Status parsed = ParseFitFlags(args, table, &options);
-  // Whoever reads documents gets the failure as one; where parsing stopped early, whoever wrote
-  // --json anywhere.
-  console.set_json(JsonWanted(options) ||
-                   std::find(args.begin(), args.end(), "--json") != args.end());
-  console.set_quiet(options.quiet);
-  if (!parsed.ok()) return console.Fail(parsed);
-  const Result<int> code = Run(options, table, console);
-  if (console.closed()) return 0;
-  return code.ok() ? *code : console.Fail(code.status());
+  const auto parse = [&] {
+    const Status parsed = ParseFitFlags(args, table, &options);
+    return ToolStart{parsed, JsonWanted(options), options.quiet};
+  };
+  return ToolMain("vt-fit", args, parse,
+                  [&](Console& console) { return Run(options, table, console); });
 }
 
 }  // namespace vt::cli

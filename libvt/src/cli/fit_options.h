@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/run_settings.h"
 #include "engine/speculate.h"
-#include "place/budget.h"
 #include "vt/status.h"
 
 namespace vt::cli {
@@ -41,13 +41,7 @@ struct FitOptions {
   std::vector<std::string> sim_files;
   std::string device = "cpu";
 
-  std::int64_t context = 0;  // 0: as vt-run chooses it
-  bool auto_context = false;
-  std::int64_t sequences = 1;
-  std::int64_t ubatch = 512;
-  std::int64_t threads = 0;  // 0: one per core
-  std::string kv_type = "f16";
-
+  RunSettings settings;
   BudgetOptions budgets;
   std::string calibration;  // vt.calibration/1
 

@@ -162,9 +162,7 @@ std::string FitTable(const FitModel& model, const Fit& fit, const FitExtras& ext
   std::string text = Heading(model, fit.options) + BesideText(fit, extras);
   text += Paragraph(0, Printable(VerdictText(fit)));
   if (fit.chosen_context && !fit.chosen_context->why.empty()) {
-    text += Paragraph(0, "context reduced from " + std::to_string(fit.chosen_context->from) +
-                             " to " + std::to_string(fit.chosen_context->to) + ": " +
-                             Printable(fit.chosen_context->why));
+    text += Paragraph(0, Printable(ReducedText(*fit.chosen_context)));
   }
   if (!fit.remedies.empty()) text += "\nwhat changes that, each tried:\n";
   for (const Remedy& remedy : fit.remedies) {

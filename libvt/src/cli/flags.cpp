@@ -14,17 +14,6 @@ constexpr std::size_t kDocColumn = 29;
 
 std::string Quoted(std::string_view text) { return "\"" + ValidUtf8(text) + "\""; }
 
-const Flag* FindFlag(std::span<const Flag> table, std::string_view argument) {
-  for (const Flag& flag : table) {
-    if (argument.size() == 2 && argument[0] == '-' && flag.letter != 0 &&
-        argument[1] == flag.letter) {
-      return &flag;
-    }
-    if (argument.starts_with("--") && argument.substr(2) == flag.name) return &flag;
-  }
-  return nullptr;
-}
-
 Status UnknownFlag(std::span<const Flag> table, std::string_view argument) {
   const std::size_t dashes = std::min(argument.find_first_not_of('-'), argument.size());
   std::vector<std::string_view> names;
@@ -35,6 +24,17 @@ Status UnknownFlag(std::span<const Flag> table, std::string_view argument) {
 }
 
 }  // namespace
+
+const Flag* FindFlag(std::span<const Flag> table, std::string_view argument) {
+  for (const Flag& flag : table) {
+    if (argument.size() == 2 && argument[0] == '-' && flag.letter != 0 &&
+        argument[1] == flag.letter) {
+      return &flag;
+    }
+    if (argument.starts_with("--") && argument.substr(2) == flag.name) return &flag;
+  }
+  return nullptr;
+}
 
 Result<GivenFlags> ParseFlags(std::span<const Flag> table, std::span<const std::string_view> args) {
   GivenFlags given;
@@ -125,88 +125,6 @@ Result<float> ParseReal(std::string_view text) {
     return InvalidError(Quoted(text) + " is not a number");
   }
   return value;
-}
-
-Flag SwitchFlag(Flag row, bool* target, bool value) {
-  row.apply = [=](std::string_view) {
-    *target = value;
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) { json.Value(*target == value); };
-  return row;
-}
-
-Flag IntegerFlag(Flag row, std::int64_t* target, std::int64_t lowest, std::int64_t highest) {
-  if (row.default_text.empty()) row.default_text = std::to_string(*target);
-  row.apply = [=](std::string_view text) {
-    VT_ASSIGN_OR_RETURN(*target, ParseInteger(text, lowest, highest));
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) { json.Value(*target); };
-  return row;
-}
-
-Flag RealFlag(Flag row, float* target) {
-  if (row.default_text.empty()) row.default_text = JsonWriter().Value(*target).Take();
-  row.apply = [=](std::string_view text) {
-    VT_ASSIGN_OR_RETURN(*target, ParseReal(text));
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) { json.Value(*target); };
-  return row;
-}
-
-Flag TextFlag(Flag row, std::string* target) {
-  row.apply = [=](std::string_view text) {
-    *target = text;
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) {
-    if (target->empty()) {
-      json.Null();
-    } else {
-      json.Value(*target);
-    }
-  };
-  return row;
-}
-
-Flag ListFlag(Flag row, std::vector<std::string>* target) {
-  row.repeatable = true;
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    target->emplace_back(text);
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) {
-    json.BeginArray();
-    for (const std::string& text : *target) json.Value(text);
-    json.EndArray();
-  };
-  return row;
-}
-
-Flag ChoiceFlag(Flag row, std::string* target, const std::vector<std::string_view>& choices) {
-  if (row.default_text.empty()) row.default_text = *target;
-  row.apply = [=](std::string_view text) {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      std::string allowed;
-      for (const std::string_view choice : choices) {
-        allowed.append(allowed.empty() ? "" : ", ").append(choice);
-      }
-      return InvalidError(Quoted(text) + " is not known (allowed: " + allowed + ")");
-    }
-    *target = text;
-    return Status();
-  };
-  row.show = [=](JsonWriter& json) {
-    if (target->empty()) {
-      json.Null();
-    } else {
-      json.Value(*target);
-    }
-  };
-  return row;
 }
 
 }  // namespace vt::cli

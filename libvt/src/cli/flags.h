@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <set>
 #include <span>
 #include <string>
@@ -43,21 +42,14 @@ using GivenFlags = std::set<std::string_view>;  // long names; live as long as t
 // given with "=".
 Result<GivenFlags> ParseFlags(std::span<const Flag> table, std::span<const std::string_view> args);
 
+// The flag that an argument is: "--name" or "-x". Null: none.
+const Flag* FindFlag(std::span<const Flag> table, std::string_view argument);
+
 // The table as text of at most 80 columns, by group in the table's order.
 std::string FlagHelp(std::span<const Flag> table);
 
 // Values as people type them; the message names the text and the range allowed.
 Result<std::int64_t> ParseInteger(std::string_view text, std::int64_t lowest, std::int64_t highest);
 Result<float> ParseReal(std::string_view text);  // finite
-
-// Rows for the common kinds of value. `target` holds the default when the row is made and must
-// outlive the table. The rest of the row is given by the caller.
-Flag SwitchFlag(Flag row, bool* target, bool value = true);
-Flag IntegerFlag(Flag row, std::int64_t* target, std::int64_t lowest,
-                 std::int64_t highest = std::numeric_limits<std::int64_t>::max());
-Flag RealFlag(Flag row, float* target);
-Flag TextFlag(Flag row, std::string* target);
-Flag ListFlag(Flag row, std::vector<std::string>* target);  // repeatable; no empty name
-Flag ChoiceFlag(Flag row, std::string* target, const std::vector<std::string_view>& choices);
 
 }  // namespace vt::cli

@@ -16,6 +16,7 @@
 #include "cli/model_prompts.h"
 #include "cli/plan_option.h"
 #include "cli/run_records.h"
+#include "cli/run_settings.h"
 #include "cli/sim_device.h"
 #include "cli/version.h"
 #include "place/overhead.h"
@@ -40,9 +41,11 @@ Status Interrupted(const char* when) {
 
 class GenerateRun {
  public:
-  GenerateRun(RunOptions* options, std::span<const Flag> table, Console& console,
-              const std::atomic<bool>& interrupted)
-      : options_(*options), table_(table), console_(console), interrupted_(interrupted) {}
+  GenerateRun(RunOptions* options, std::span<const Flag> table, Console& console)
+      : options_(*options),
+        table_(table),
+        console_(console),
+        interrupted_(console.interrupted_flag()) {}
 
   // The exit code of a run that got to its end, or why it did not.
   Result<int> Run();
@@ -95,13 +98,10 @@ class GenerateRun {
 
 Status GenerateRun::ChooseContext() {
   const std::uint64_t trained = model_->spec->context_train;
-  constexpr std::int64_t kDefault = 4096;
   if (options_.context == 0) {
-    options_.context = kDefault;
-    if (trained > 0 && trained < static_cast<std::uint64_t>(kDefault)) {
-      options_.context = static_cast<std::int64_t>(trained);
-      options_.origins["ctx"] = "model";
-    }
+    const std::uint64_t context = DefaultContext(*model_->spec);
+    options_.context = static_cast<std::int64_t>(context);
+    if (context < kDefaultContext) options_.origins["ctx"] = "model";
   } else if (trained > 0 && static_cast<std::uint64_t>(options_.context) > trained) {
     console_.Note("--ctx " + std::to_string(options_.context) + " is more than the " +
                   std::to_string(trained) + " positions the model was trained on");
@@ -464,11 +464,8 @@ Result<int> GenerateRun::Run() {
 
 }  // namespace
 
-int RunGenerate(RunOptions* options, std::span<const Flag> table, Console& console,
-                const std::atomic<bool>& interrupted) {
-  const Result<int> code = GenerateRun(options, table, console, interrupted).Run();
-  if (console.closed()) return 0;
-  return code.ok() ? *code : console.Fail(code.status());
+Result<int> RunGenerate(RunOptions* options, std::span<const Flag> table, Console& console) {
+  return GenerateRun(options, table, console).Run();
 }
 
 }  // namespace vt::cli

@@ -11,9 +11,8 @@
 namespace vt::cli {
 
 // Everything from reading the prompts to the last record, in the order that finds mistakes before
-// they cost anything: prompts, header, tokens, context, weights. Returns the exit code; failures
-// are reported. `options` gets the values of settings that the model or the machine decides.
-int RunGenerate(RunOptions* options, std::span<const Flag> table, Console& console,
-                const std::atomic<bool>& interrupted);
+// they cost anything: prompts, header, tokens, context, weights. Returns the exit code.
+// `options` gets the values of settings that the model or the machine decides.
+Result<int> RunGenerate(RunOptions* options, std::span<const Flag> table, Console& console);
 
 }  // namespace vt::cli

@@ -1,10 +1,9 @@
 // What the subcommands of vt-golden share: files and engines.
-#include <algorithm>
-
 #include "base/json.h"
 #include "base/whole_file.h"
 #include "cli/golden_commands.h"
 #include "cli/plan_option.h"
+#include "cli/run_settings.h"
 #include "cli/sim_device.h"
 #include "cli/version.h"
 #include "vt/dtype.h"
@@ -41,12 +40,7 @@ Result<EngineOptions> GoldenEngineOptions(RunOptions run, const OpenedModel& mod
   EngineOptions engine;
   engine.device = run.device;
   VT_ASSIGN_OR_RETURN(engine.sims, ReadSimDevices(run.sim_files, interrupted));
-  constexpr std::uint64_t kDefaultContext = 4096;
-  engine.context = static_cast<std::uint64_t>(run.context);
-  if (run.context == 0) {
-    engine.context =
-        spec.context_train > 0 ? std::min(kDefaultContext, spec.context_train) : kDefaultContext;
-  }
+  engine.context = run.context > 0 ? static_cast<std::uint64_t>(run.context) : DefaultContext(spec);
   engine.ubatch = run.ubatch;
   engine.kv_type = FindDType(run.kv_type)->type;
   engine.threads = static_cast<int>(run.threads);

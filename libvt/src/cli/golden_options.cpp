@@ -1,12 +1,12 @@
 #include "cli/golden_options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include "base/near_names.h"
 #include "base/text_layout.h"
+#include "cli/flag_rows.h"
+#include "cli/flag_rules.h"
 
 namespace vt::cli {
 namespace {
@@ -34,22 +34,7 @@ constexpr CommandName kCommands[] = {
 };
 
 Flag Row(std::string_view name, std::string_view value, std::string_view doc) {
-  return {.name = name, .value = value, .group = "Flags", .doc = doc};
-}
-
-// A name that is there but empty is a mistake of a script.
-Flag FileFlag(Flag row, std::string* target) {
-  row.apply = [=](std::string_view text) {
-    if (text.empty()) return InvalidError("the name is empty");
-    *target = text;
-    return Status();
-  };
-  return row;
-}
-
-Flag Letter(char letter, Flag row) {
-  row.letter = letter;
-  return row;
+  return FlagRow("Flags", name, value, doc);
 }
 
 Flag NumberFlag(Flag row, double* target) {
@@ -135,14 +120,14 @@ void AddRows(std::vector<Flag>& table, std::vector<Flag> rows) {
 }
 
 void AddRecordFlags(std::vector<Flag>& t, GoldenOptions* o) {
-  t.push_back(Letter('m', FileFlag(Row("model", "FILE", "GGUF file"), &o->run.model)));
+  t.push_back(WithLetter('m', NameFlag(Row("model", "FILE", "GGUF file"), &o->run.model)));
   t.push_back(
-      FileFlag(Row("prompts", "FILE", "JSON Lines as of vt-run --jsonl; \"id\" names a case"),
+      NameFlag(Row("prompts", "FILE", "JSON Lines as of vt-run --jsonl; \"id\" names a case"),
                &o->run.prompt_file));
-  t.push_back(Letter('o', FileFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
+  t.push_back(WithLetter('o', NameFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
   t.back().default_text = "-";
-  t.push_back(Letter('n', IntegerFlag(Row("max-tokens", "N", "most tokens of an answer"),
-                                      &o->run.max_tokens, 0, 1 << 20)));
+  t.push_back(WithLetter('n', IntegerFlag(Row("max-tokens", "N", "most tokens of an answer"),
+                                          &o->run.max_tokens, 0, 1 << 20)));
   t.push_back(
       IntegerFlag(Row("top", "K", "logits kept of each position; 0: all"), &o->top_k, 0, 1 << 20));
   t.push_back(CheckpointsFlag(
@@ -151,8 +136,8 @@ void AddRecordFlags(std::vector<Flag>& t, GoldenOptions* o) {
 
 void AddCheckFlags(std::vector<Flag>& t, GoldenOptions* o) {
   t.push_back(
-      FileFlag(Row("golden", "FILE", "what it must answer (vt.golden/1)"), &o->golden_file));
-  t.push_back(Letter('m', FileFlag(Row("model", "FILE", "GGUF file"), &o->run.model)));
+      NameFlag(Row("golden", "FILE", "what it must answer (vt.golden/1)"), &o->golden_file));
+  t.push_back(WithLetter('m', NameFlag(Row("model", "FILE", "GGUF file"), &o->run.model)));
   t.push_back(ListFlag(Row("case", "NAME", "only this case; may be repeated"), &o->cases));
   t.push_back(
       SwitchFlag(Row("any-digest", "", "also a file that is not the golden's"), &o->any_digest));
@@ -163,12 +148,12 @@ void AddCheckFlags(std::vector<Flag>& t, GoldenOptions* o) {
   t.push_back(SwitchFlag(Row("allow-skip", "", "exit 77, not 3, when there is no model file"),
                          &o->allow_skip));
   t.push_back(SwitchFlag(Row("locate", "", "first op that differs under --against"), &o->locate));
-  t.push_back(FileFlag(
+  t.push_back(NameFlag(
       Row("against", "FLAGS", "such as \"isa=scalar\", \"exact\", \"model=X.gguf\""), &o->against));
   t.push_back(NumberFlag(Row("tolerance", "X", "of --locate, relative"), &o->tolerance));
   t.push_back(SwitchFlag(Row("invariance", "", "also over threads, chunks, batch, prefix reuse"),
                          &o->invariance));
-  t.push_back(FileFlag(Row("junit", "FILE", "JUnit XML"), &o->junit_file));
+  t.push_back(NameFlag(Row("junit", "FILE", "JUnit XML"), &o->junit_file));
   t.push_back(SwitchFlag(Row("github", "", "annotations on stderr"), &o->github));
 }
 
@@ -191,7 +176,7 @@ Status CheckFinishedRunFlags(const GoldenOptions& o) {
 
 Status CheckRules(const GoldenOptions& o) {
   const auto needs = [](std::string_view what) { return InvalidError(std::string(what)); };
-  if (o.json && o.table) return needs("--json and --table contradict each other; give one");
+  VT_RETURN_IF_ERROR(CheckAlternatives(o.given));
   const std::size_t files = o.files.size();
   switch (o.command) {
     case GoldenCommand::kRecord:
@@ -252,27 +237,6 @@ Status CheckRules(const GoldenOptions& o) {
   return {};
 }
 
-bool AsksForHelp(std::string_view argument) { return argument == "--help" || argument == "-h"; }
-
-// Flags and their values into `flags`, the rest into `files`.
-void Separate(std::span<const std::string_view> args, std::span<const Flag> table,
-              std::vector<std::string_view>* flags, std::vector<std::string>* files) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (args[i].size() < 2 || args[i][0] != '-') {
-      files->emplace_back(args[i]);
-      continue;
-    }
-    flags->push_back(args[i]);
-    const auto flag = std::find_if(table.begin(), table.end(), [&](const Flag& one) {
-      return (args[i].starts_with("--") && args[i].substr(2) == one.name) ||
-             (args[i].size() == 2 && one.letter != 0 && args[i][1] == one.letter);
-    });
-    if (flag != table.end() && !flag->is_switch() && i + 1 < args.size()) {
-      flags->push_back(args[++i]);
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<Flag> GoldenEngineFlags(RunOptions* run) {
@@ -304,20 +268,21 @@ std::vector<Flag> GoldenFlags(GoldenOptions* o) {
     case GoldenCommand::kImport:
       t.push_back(ChoiceFlag(Row("from", "FORM", "llama-server, vllm, openai-logprobs or hf"),
                              &o->from, {"llama-server", "vllm", "openai-logprobs", "hf"}));
-      t.push_back(Letter('o', FileFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
+      t.push_back(
+          WithLetter('o', NameFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
       t.back().default_text = "-";
-      t.push_back(Letter(
-          'm', FileFlag(Row("model", "FILE", "GGUF file: its digests, and ids of token texts"),
+      t.push_back(WithLetter(
+          'm', NameFlag(Row("model", "FILE", "GGUF file: its digests, and ids of token texts"),
                         &o->run.model)));
-      t.push_back(FileFlag(Row("oracle-version", "TEXT", "version of the program that answered"),
+      t.push_back(NameFlag(Row("oracle-version", "TEXT", "version of the program that answered"),
                            &o->oracle_version));
       break;
     case GoldenCommand::kSelfTest:
-      t.push_back(FileFlag(Row("golden", "FILE", "vt.golden/1"), &o->golden_file));
-      t.push_back(Letter('m', FileFlag(Row("model", "FILE",
-                                           "GGUF file; a copy of it is spoilt, "
-                                           "in TMPDIR"),
-                                       &o->run.model)));
+      t.push_back(NameFlag(Row("golden", "FILE", "vt.golden/1"), &o->golden_file));
+      t.push_back(WithLetter('m', NameFlag(Row("model", "FILE",
+                                               "GGUF file; a copy of it is spoilt, "
+                                               "in TMPDIR"),
+                                           &o->run.model)));
       t.push_back(SwitchFlag(Row("any-digest", "", "also a file that is not the golden's"),
                              &o->any_digest));
       t.push_back(NumberFlag(Row("tie", "M", "margin under which two tokens tie"), &o->limits.tie));
@@ -330,7 +295,7 @@ std::vector<Flag> GoldenFlags(GoldenOptions* o) {
     AddRows(t, GoldenEngineFlags(&o->run));
   }
   t.push_back(SwitchFlag(Row("quiet", "", "no progress, notes or summary on stderr"), &o->quiet));
-  t.push_back(Letter('h', SwitchFlag(Row("help", "", "this text"), &o->help)));
+  t.push_back(WithLetter('h', SwitchFlag(Row("help", "", "this text"), &o->help)));
   return t;
 }
 
@@ -345,7 +310,7 @@ Status ParseGoldenArgs(std::span<const std::string_view> args, GoldenOptions* op
   options->run.max_tokens = 32;
   options->run.jsonl = true;
   if (args.empty()) return InvalidError("no subcommand given; --help lists them");
-  if (AsksForHelp(args[0])) {
+  if (AsksForHelp(args.first(1))) {
     options->help = true;
     return {};
   }
@@ -364,13 +329,13 @@ Status ParseGoldenArgs(std::span<const std::string_view> args, GoldenOptions* op
   }
   *table = GoldenFlags(options);
   args = args.subspan(1);
-  if (std::any_of(args.begin(), args.end(), AsksForHelp)) {
+  if (AsksForHelp(args)) {
     options->help = true;
     return {};
   }
-  std::vector<std::string_view> flags;
-  Separate(args, *table, &flags, &options->files);
-  VT_ASSIGN_OR_RETURN(options->given, ParseFlags(*table, flags));
+  SplitArguments split = SplitFiles(*table, args);
+  options->files = std::move(split.files);
+  VT_ASSIGN_OR_RETURN(options->given, ParseFlags(*table, split.flags));
   return CheckRules(*options);
 }
 
@@ -379,8 +344,7 @@ bool GoldenJsonWanted(const GoldenOptions& options) {
   if (options.command == GoldenCommand::kRecord || options.command == GoldenCommand::kImport) {
     return options.out == "-";
   }
-  if (options.json || options.table) return options.json;
-  return isatty(STDOUT_FILENO) != 1;
+  return AnswersInJson(options.json, options.table);
 }
 
 Result<RunOptions> ParseAgainst(std::string_view text, const RunOptions& base) {
@@ -397,7 +361,7 @@ Result<RunOptions> ParseAgainst(std::string_view text, const RunOptions& base) {
   }
   if (words.empty()) return InvalidError("--against: names no flag");
   std::vector<Flag> table = GoldenEngineFlags(&other);
-  table.push_back(FileFlag(Row("model", "FILE", "another model"), &other.model));
+  table.push_back(NameFlag(Row("model", "FILE", "another model"), &other.model));
   const std::vector<std::string_view> views(words.begin(), words.end());
   // Kernels given for both would contradict each other: the second set is its own.
   if (std::any_of(words.begin(), words.end(),

@@ -10,7 +10,7 @@
 #include "cli/model_source.h"
 #include "cli/place_options.h"
 #include "cli/place_table.h"
-#include "cli/signals.h"
+#include "cli/tool.h"
 #include "cli/version.h"
 #include "place/plan_diff.h"
 #include "place/plan_document.h"
@@ -20,16 +20,6 @@ namespace vt::cli {
 namespace {
 
 constexpr std::string_view kTensorSchema = "vt.plan-tensor/1";
-
-std::string VersionText() {
-  return "vt-place " + std::string(ToolVersion()) + " (" + std::string(ToolCommit()) + ")\n";
-}
-
-// As vt-run chooses it.
-std::uint64_t DefaultContext(const ModelSpec& spec) {
-  constexpr std::uint64_t kDefault = 4096;
-  return spec.context_train > 0 ? std::min(kDefault, spec.context_train) : kDefault;
-}
 
 class PlaceTool {
  public:
@@ -45,8 +35,14 @@ class PlaceTool {
     if (!spec.ok()) return source.Named(spec.status());
     PlaceRequest request;
     VT_RETURN_IF_ERROR(FillRequest(*spec, request));
-    const Result<PlaceAnswer> answer = PlaceModel(file, *spec, request);
+    const Result<PlaceAnswer> answer = options_.settings.auto_context
+                                           ? PlaceLargestContext(file, *spec, request)
+                                           : PlaceModel(file, *spec, request);
     if (!answer.ok()) return source.Named(answer.status());
+    // A table tells it itself.
+    if (answer->chosen_context && !answer->chosen_context->why.empty() && JsonWanted(options_)) {
+      console_.Note(ReducedText(*answer->chosen_context));
+    }
     const PlannedModel model{source.name(), source.digest(), spec->architecture, spec->name,
                              file.total_bytes()};
     const std::string document =
@@ -140,17 +136,10 @@ class PlaceTool {
       return Status(Code::kNotFound, "this machine has no device that can be driven");
     }
     VT_ASSIGN_OR_RETURN(request.budgets, BudgetsOf(request.devices, options_.budgets));
-    EngineOptions& engine = request.options;
-    engine.device = request.devices.front().id;
-    engine.context =
-        options_.context > 0 ? static_cast<std::uint64_t>(options_.context) : DefaultContext(spec);
-    engine.sequences = options_.sequences;
-    engine.ubatch = options_.ubatch;
-    engine.threads = static_cast<int>(options_.threads);
-    engine.exact = options_.exact;
-    if (const DTypeInfo* type = FindDType(std::string_view(options_.kv_type))) {
-      engine.kv_type = type->type;
-    }
+    request.options = EngineOptionsOf(options_.settings);
+    request.options.device = request.devices.front().id;
+    if (options_.settings.context == 0) request.options.context = DefaultContext(spec);
+    request.options.exact = options_.exact;
     request.pins = options_.pins;
     request.cpu_moe = options_.cpu_moe;
     request.n_cpu_moe = options_.n_cpu_moe;
@@ -195,11 +184,9 @@ Result<int> Run(const PlaceOptions& options, std::span<const Flag> table, Consol
   PlaceTool tool(options, console);
   switch (options.mode) {
     case kPlaceHelp:
-      VT_RETURN_IF_ERROR(console.Write(PlaceHelp(table)));
-      return 0;
+      return WriteAnswer(console, PlaceHelp(table));
     case kPlaceVersion:
-      VT_RETURN_IF_ERROR(console.Write(VersionText()));
-      return 0;
+      return WriteAnswer(console, VersionText("vt-place"));
     case kPlaceExplain:
       return tool.RunExplain();
     case kPlaceDiff:
@@ -215,20 +202,14 @@ Result<int> Run(const PlaceOptions& options, std::span<const Flag> table, Consol
 }  // namespace
 
 int RunPlaceTool(std::span<const std::string_view> args) {
-  const std::atomic<bool>& interrupted = InstallSignals();
-  Console console("vt-place", &interrupted);
   PlaceOptions options;
   const std::vector<Flag> table = PlaceFlags(&options);
-  const Status parsed = ParsePlaceFlags(args, table, &options);
-  // Whoever reads documents gets the failure as one; where parsing stopped early, whoever wrote
-  // --json anywhere.
-  console.set_json(JsonWanted(options) ||
-                   std::find(args.begin(), args.end(), "--json") != args.end());
-  console.set_quiet(options.quiet);
-  if (!parsed.ok()) return console.Fail(parsed);
-  const Result<int> code = Run(options, table, console);
-  if (console.closed()) return 0;
-  return code.ok() ? *code : console.Fail(code.status());
+  const auto parse = [&] {
+    const Status parsed = ParsePlaceFlags(args, table, &options);
+    return ToolStart{parsed, JsonWanted(options), options.quiet};
+  };
+  return ToolMain("vt-place", args, parse,
+                  [&](Console& console) { return Run(options, table, console); });
 }
 
 }  // namespace vt::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/run_settings.h"
 #include "place/place.h"
 #include "vt/status.h"
 
@@ -33,11 +34,7 @@ struct PlaceOptions {
   std::vector<std::string> sim_files;
   std::vector<std::string> devices;  // that may be used; empty: all
 
-  std::int64_t context = 0;  // 0: as vt-run chooses it
-  std::int64_t sequences = 1;
-  std::int64_t ubatch = 512;
-  std::int64_t threads = 0;  // 0: one per core
-  std::string kv_type = "f16";
+  RunSettings settings;
   bool exact = false;
 
   BudgetOptions budgets;

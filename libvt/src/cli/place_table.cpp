@@ -51,6 +51,9 @@ std::string Heading(const PlanDocument& plan) {
   if (plan.wishes.expert_slots > 0) {
     asked += ", --expert-slots " + std::to_string(plan.wishes.expert_slots);
   }
+  if (plan.chosen_context && !plan.chosen_context->why.empty()) {
+    text += Line("", ReducedText(*plan.chosen_context));
+  }
   text += Line("asked for", asked);
   text += Line("plan", plan.hash);
   if (plan.verdict) text += Line("verdict", *plan.verdict);

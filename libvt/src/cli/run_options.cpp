@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/flag_rows.h"
+
 namespace vt::cli {
 namespace {
 
@@ -30,7 +32,7 @@ Flag OptionalTextFlag(Flag row, std::optional<std::string>* target) {
   return row;
 }
 
-Flag ModeFlag(Flag row, RunOptions* options, RunMode mode) {
+Flag InsteadFlag(Flag row, RunOptions* options, RunMode mode) {
   row.apply = [=](std::string_view) {
     if (mode == kHelp || options->mode == kGenerate) options->mode = mode;
     return Status();
@@ -64,29 +66,19 @@ Status AddLogitBias(std::string_view text, SamplerOptions* sampler) {
 }
 
 void AddInputFlags(std::vector<Flag>& t, RunOptions* o) {
-  t.push_back(NoSetting(TextFlag({.name = "model",
-                                  .letter = 'm',
-                                  .value = "FILE",
-                                  .group = kInput,
-                                  .doc = "GGUF file; of a split, any shard",
-                                  .modes = kPrompts | kDescribe},
-                                 &o->model)));
-  t.push_back(NoSetting(OptionalTextFlag({.name = "prompt",
-                                          .letter = 'p',
-                                          .value = "TEXT",
-                                          .group = kInput,
-                                          .doc = "prompt",
-                                          .modes = kPrompts},
-                                         &o->prompt)));
   t.push_back(NoSetting(
-      TextFlag({.name = "file",
-                .letter = 'f',
-                .value = "FILE",
-                .group = kInput,
-                .doc = "prompt from a file, byte for byte; - is stdin, which is also read when it "
+      TextFlag(WithLetter('m', FlagRow(kInput, "model", "FILE", "GGUF file; of a split, any shard",
+                                       kPrompts | kDescribe)),
+               &o->model)));
+  t.push_back(NoSetting(OptionalTextFlag(
+      WithLetter('p', FlagRow(kInput, "prompt", "TEXT", "prompt", kPrompts)), &o->prompt)));
+  t.push_back(NoSetting(TextFlag(
+      WithLetter(
+          'f', FlagRow(kInput, "file", "FILE",
+                       "prompt from a file, byte for byte; - is stdin, which is also read when it "
                        "is no terminal and no prompt is given",
-                .modes = kPrompts},
-               &o->prompt_file)));
+                       kPrompts)),
+      &o->prompt_file)));
   t.push_back({.name = "tokens",
                .value = "ID,ID,..",
                .group = kInput,
@@ -96,54 +88,36 @@ void AddInputFlags(std::vector<Flag>& t, RunOptions* o) {
                  VT_ASSIGN_OR_RETURN(o->tokens, ParseTokenList(text));
                  return Status();
                }});
-  t.push_back(NoSetting(
-      SwitchFlag({.name = "jsonl",
-                  .group = kInput,
-                  .doc = "prompts as JSON Lines in (-f or stdin), one result line each out",
-                  .modes = kPrompts},
-                 &o->jsonl)));
-  t.push_back(SwitchFlag({.name = "special",
-                          .group = kInput,
-                          .doc = "text such as <|im_end|> in a raw prompt is the special token",
-                          .modes = kTokens},
-                         &o->special));
-  t.push_back(SwitchFlag({.name = "no-bos",
-                          .group = kInput,
-                          .doc = "add no beginning-of-text (or end-of-text) token",
-                          .modes = kTokens},
-                         &o->no_bos));
+  t.push_back(NoSetting(SwitchFlag(
+      FlagRow(kInput, "jsonl", "",
+              "prompts as JSON Lines in (-f or stdin), one result line each out", kPrompts),
+      &o->jsonl)));
+  t.push_back(
+      SwitchFlag(FlagRow(kInput, "special", "",
+                         "text such as <|im_end|> in a raw prompt is the special token", kTokens),
+                 &o->special));
+  t.push_back(SwitchFlag(
+      FlagRow(kInput, "no-bos", "", "add no beginning-of-text (or end-of-text) token", kTokens),
+      &o->no_bos));
 }
 
 void AddChatFlags(std::vector<Flag>& t, RunOptions* o) {
-  t.push_back(SwitchFlag({.name = "chat",
-                          .group = kChat,
-                          .doc = "the prompt is a user's turn in the model's chat template",
-                          .modes = kPrompts},
-                         &o->chat));
-  t.push_back(OptionalTextFlag({.name = "system",
-                                .value = "TEXT",
-                                .group = kChat,
-                                .doc = "system message before the prompt",
-                                .modes = kPrompts},
-                               &o->system));
-  t.push_back(TextFlag({.name = "messages",
-                        .value = "FILE",
-                        .group = kChat,
-                        .doc = "the conversation, as a JSON array of {role, content, ..}",
-                        .modes = kPrompts},
-                       &o->messages_file));
-  t.push_back(TextFlag({.name = "tools",
-                        .value = "FILE",
-                        .group = kChat,
-                        .doc = "tools for the template, as a JSON array",
-                        .modes = kPrompts},
-                       &o->tools_file));
-  t.push_back(TextFlag({.name = "chat-template",
-                        .value = "FILE",
-                        .group = kChat,
-                        .doc = "Jinja template instead of the model's",
-                        .modes = kPrompts},
-                       &o->chat_template_file));
+  t.push_back(
+      SwitchFlag(FlagRow(kChat, "chat", "",
+                         "the prompt is a user's turn in the model's chat template", kPrompts),
+                 &o->chat));
+  t.push_back(OptionalTextFlag(
+      FlagRow(kChat, "system", "TEXT", "system message before the prompt", kPrompts), &o->system));
+  t.push_back(
+      TextFlag(FlagRow(kChat, "messages", "FILE",
+                       "the conversation, as a JSON array of {role, content, ..}", kPrompts),
+               &o->messages_file));
+  t.push_back(
+      TextFlag(FlagRow(kChat, "tools", "FILE", "tools for the template, as a JSON array", kPrompts),
+               &o->tools_file));
+  t.push_back(TextFlag(
+      FlagRow(kChat, "chat-template", "FILE", "Jinja template instead of the model's", kPrompts),
+      &o->chat_template_file));
   t.push_back({.name = "date",
                .value = "DATE",
                .group = kChat,
@@ -164,28 +138,25 @@ void AddChatFlags(std::vector<Flag>& t, RunOptions* o) {
                        json.Value(o->date);
                      }
                    }});
-  t.push_back(OptionalTextFlag({.name = "bos-token",
-                                .value = "TEXT",
-                                .group = kChat,
-                                .doc = "bos_token in the template, instead of the model's",
-                                .modes = kPrompts},
-                               &o->bos_text));
-  t.push_back(OptionalTextFlag({.name = "eos-token",
-                                .value = "TEXT",
-                                .group = kChat,
-                                .doc = "eos_token in the template, instead of the model's",
-                                .modes = kPrompts},
-                               &o->eos_text));
+  t.push_back(
+      OptionalTextFlag(FlagRow(kChat, "bos-token", "TEXT",
+                               "bos_token in the template, instead of the model's", kPrompts),
+                       &o->bos_text));
+  t.push_back(
+      OptionalTextFlag(FlagRow(kChat, "eos-token", "TEXT",
+                               "eos_token in the template, instead of the model's", kPrompts),
+                       &o->eos_text));
 }
 
 void AddSamplingFlags(std::vector<Flag>& t, RunOptions* o) {
   SamplerOptions& s = o->sampler;
   const auto row = [](std::string_view name, std::string_view value, std::string_view doc) {
-    return Flag{.name = name, .value = value, .group = kSampling, .doc = doc, .modes = kGenerate};
+    return FlagRow(kSampling, name, value, doc, kGenerate);
   };
-  Flag count = row("max-tokens", "N", "most tokens to generate; -1: until the context is full");
-  count.letter = 'n';
-  t.push_back(IntegerFlag(std::move(count), &o->max_tokens, -1));
+  t.push_back(IntegerFlag(
+      WithLetter('n',
+                 row("max-tokens", "N", "most tokens to generate; -1: until the context is full")),
+      &o->max_tokens, -1));
   Flag seed = row("seed", "N", "seed of the random draws");
   seed.default_text = std::to_string(s.seed);
   seed.apply = [&s](std::string_view text) {
@@ -251,54 +222,37 @@ void AddSamplingFlags(std::vector<Flag>& t, RunOptions* o) {
 }
 
 void AddOutputFlags(std::vector<Flag>& t, RunOptions* o) {
-  t.push_back(NoSetting(SwitchFlag({.name = "json",
-                                    .group = kOutput,
-                                    .doc = "JSON Lines (vt.run/1) instead of text",
-                                    .modes = kTokens | kDescribe},
-                                   &o->json)));
-  t.push_back(IntegerFlag({.name = "logprobs",
-                           .value = "K",
-                           .group = kOutput,
-                           .doc = "log-probability of each token and the K likeliest, in the JSON",
-                           .default_text = "off",
-                           .modes = kGenerate},
-                          &o->logprobs, 1));
-  t.push_back(TextFlag({.name = "dump-logits",
-                        .value = "FILE",
-                        .group = kOutput,
-                        .doc = "logits after each prompt token: raw f32, [prompt, vocab]",
-                        .modes = kGenerate},
-                       &o->dump_logits));
-  t.push_back(SwitchFlag({.name = "measure",
-                          .group = kOutput,
-                          .doc = "memory: predicted, allocated and resident",
-                          .modes = kGenerate},
-                         &o->measure));
-  t.push_back(NoSetting(TextFlag({.name = "calibrate",
-                                  .value = "FILE",
-                                  .group = kOutput,
-                                  .doc = "the runtime's memory, for vt-fit --calibration",
-                                  .modes = kGenerate},
-                                 &o->calibrate_file)));
-  t.push_back(NoSetting(SwitchFlag({.name = "explain",
-                                    .group = kOutput,
-                                    .doc = "which kernel ran each op, and why not the others",
-                                    .modes = kGenerate},
-                                   &o->explain)));
   t.push_back(NoSetting(SwitchFlag(
-      {.name = "quiet", .group = kOutput, .doc = "no progress, notes or summary on stderr"},
-      &o->quiet)));
+      FlagRow(kOutput, "json", "", "JSON Lines (vt.run/1) instead of text", kTokens | kDescribe),
+      &o->json)));
+  t.push_back(IntegerFlag(
+      WithDefault("off", FlagRow(kOutput, "logprobs", "K",
+                                 "log-probability of each token and the K likeliest, in the JSON",
+                                 kGenerate)),
+      &o->logprobs, 1));
+  t.push_back(
+      TextFlag(FlagRow(kOutput, "dump-logits", "FILE",
+                       "logits after each prompt token: raw f32, [prompt, vocab]", kGenerate),
+               &o->dump_logits));
+  t.push_back(SwitchFlag(
+      FlagRow(kOutput, "measure", "", "memory: predicted, allocated and resident", kGenerate),
+      &o->measure));
+  t.push_back(
+      NoSetting(TextFlag(FlagRow(kOutput, "calibrate", "FILE",
+                                 "the runtime's memory, for vt-fit --calibration", kGenerate),
+                         &o->calibrate_file)));
+  t.push_back(
+      NoSetting(SwitchFlag(FlagRow(kOutput, "explain", "",
+                                   "which kernel ran each op, and why not the others", kGenerate),
+                           &o->explain)));
+  t.push_back(NoSetting(SwitchFlag(
+      FlagRow(kOutput, "quiet", "", "no progress, notes or summary on stderr"), &o->quiet)));
 }
 
 void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   const auto row = [](std::string_view name, std::string_view value, std::string_view doc,
                       std::string default_text = {}) {
-    return Flag{.name = name,
-                .value = value,
-                .group = kEngine,
-                .doc = doc,
-                .default_text = std::move(default_text),
-                .modes = kGenerate};
+    return WithDefault(std::move(default_text), FlagRow(kEngine, name, value, doc, kGenerate));
   };
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   t.push_back(
@@ -315,17 +269,16 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   t.push_back(IntegerFlag(
       row("sequences", "N", "--jsonl prompts that run at once", "as many as there are, at most 4"),
       &o->sequences, 1, 1 << 16));
-  t.push_back(ChoiceFlag(row("kv-type", "TYPE", "keys and values: f32, f16, bf16 or q8_0"),
-                         &o->kv_type, {"f32", "f16", "bf16", "q8_0"}));
+  t.push_back(
+      KvTypeFlag(row("kv-type", "TYPE", "keys and values: f32, f16, bf16 or q8_0"), &o->kv_type));
   t.push_back(SwitchFlag(row("exact", "", "weights decoded, f32 throughout (slow)"), &o->exact));
   t.push_back(SwitchFlag(row("check", "", "stop at the first op that makes a NaN"), &o->check));
   t.push_back(SwitchFlag(row("no-prefix-reuse", "", "compute shared --jsonl prefixes every time"),
                          &o->prefix_reuse, false));
   t.push_back(ChoiceFlag(row("tier", "TIER", "lowest allowed: native, composed or reference"),
                          &o->tier, {"native", "composed", "reference"}));
-  t.push_back(
-      ChoiceFlag(row("isa", "ISA", "scalar, avx2, avx512 or avx512vnni at most", "all there is"),
-                 &o->isa, {"scalar", "avx2", "avx512", "avx512vnni"}));
+  t.push_back(IsaFlag(
+      row("isa", "ISA", "scalar, avx2, avx512 or avx512vnni at most", "all there is"), &o->isa));
   t.push_back(OptionalTextFlag(
       row("draft", "WHAT", "guess tokens and check them together: prompt-lookup, or a model file"),
       &o->draft));
@@ -345,45 +298,25 @@ void AddEngineFlags(std::vector<Flag>& t, RunOptions* o) {
   t.push_back(std::move(draft_max));
   t.push_back(IntegerFlag(row("draft-match", "N", "tokens alike before a lookup guesses"),
                           &o->draft_match, 1, 32));
-  Flag kernel = row("kernel", "OP=NAME", "force the kernel of an op; may be repeated");
-  kernel.repeatable = true;
-  kernel.apply = [o](std::string_view text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-      return InvalidError("\"" + ValidUtf8(text) +
-                          "\" is not OP=NAME (as in matmul=cpu.scalar.f32)");
-    }
-    const std::string op(text.substr(0, equals));
-    if (!o->kernels.emplace(op, text.substr(equals + 1)).second) {
-      return InvalidError("op " + ValidUtf8(op) + " has two kernels");
-    }
-    return Status();
-  };
-  kernel.show = [o](JsonWriter& json) {
-    json.BeginObject();
-    for (const auto& [op, name] : o->kernels) json.Field(op, name);
-    json.EndObject();
-  };
-  t.push_back(std::move(kernel));
+  t.push_back(KernelsFlag(row("kernel", "OP=NAME", "force the kernel of an op; may be repeated"),
+                          &o->kernels));
 }
 
 void AddModeFlags(std::vector<Flag>& t, RunOptions* o) {
   const auto row = [](std::string_view name, std::string_view doc, RunMode mode) {
-    return Flag{.name = name, .group = kInstead, .doc = doc, .modes = mode};
+    return FlagRow(kInstead, name, "", doc, mode);
   };
-  t.push_back(ModeFlag(
+  t.push_back(InsteadFlag(
       row("dump-tokens", "the prompt's token ids, as JSON (needs no weights)", kDumpTokens), o,
       kDumpTokens));
-  t.push_back(ModeFlag(row("dump-prompt", "the prompt as the template renders it", kDumpPrompt), o,
-                       kDumpPrompt));
+  t.push_back(InsteadFlag(row("dump-prompt", "the prompt as the template renders it", kDumpPrompt),
+                          o, kDumpPrompt));
   t.push_back(
-      ModeFlag(row("describe", "the model file as JSON (vt.model/1)", kDescribe), o, kDescribe));
+      InsteadFlag(row("describe", "the model file as JSON (vt.model/1)", kDescribe), o, kDescribe));
   t.push_back(
-      ModeFlag(row("list-archs", "the architectures that can run", kListArchs), o, kListArchs));
-  t.push_back(ModeFlag(row("version", "the version", kVersion), o, kVersion));
-  Flag help = row("help", "this text", kHelp);
-  help.letter = 'h';
-  t.push_back(ModeFlag(std::move(help), o, kHelp));
+      InsteadFlag(row("list-archs", "the architectures that can run", kListArchs), o, kListArchs));
+  t.push_back(InsteadFlag(row("version", "the version", kVersion), o, kVersion));
+  t.push_back(InsteadFlag(WithLetter('h', row("help", "this text", kHelp)), o, kHelp));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "place/budget.h"
+#include "place/context_choice.h"
 #include "place/fit_beside.h"
 #include "place/fit_file.h"
 #include "place/overhead.h"
@@ -90,12 +91,6 @@ struct Remedy {
   std::string where;             // the device that was short
   std::uint64_t need_bytes = 0;  // there, now
   std::int64_t saved_bytes = 0;  // there
-};
-
-struct ContextChoice {
-  std::uint64_t from = 0;  // what was asked for: the trained context
-  std::uint64_t to = 0;
-  std::string why;  // empty: nothing was reduced
 };
 
 struct Fit {

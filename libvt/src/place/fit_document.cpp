@@ -153,9 +153,7 @@ void WriteContext(JsonWriter& json, const Fit& fit) {
     json.Null();
     return;
   }
-  json.BeginObject().Field("from", fit.chosen_context->from).Field("to", fit.chosen_context->to);
-  TextOrNull(json, "why", fit.chosen_context->why);
-  json.EndObject();
+  WriteContextChoice(json, *fit.chosen_context);
 }
 
 // "draft and projector on cpu (--draft-device cpu --mmproj-device cpu)"

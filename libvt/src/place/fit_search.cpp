@@ -11,7 +11,7 @@ namespace vt {
 namespace {
 
 constexpr DType kKvTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
-constexpr std::uint64_t kBlock = static_cast<std::uint64_t>(kPageCells);
+constexpr std::uint64_t kBlock = kContextBlock;
 
 const DeviceInfo* FindInfo(const FitRequest& request, std::string_view id) {
   for (const DeviceInfo& device : request.devices) {
@@ -234,11 +234,6 @@ Placement ExpertsOnHost(const GgufFile& file, const ModelSpec& spec, const Devic
   return placement;
 }
 
-std::uint64_t MostPositions(const ModelSpec& spec) {
-  constexpr std::uint64_t kMost = (std::uint64_t{1} << 31) - kBlock;
-  return spec.position_embedding ? std::min(kMost, spec.context_train) : kMost;
-}
-
 namespace {
 
 std::uint64_t MostPositions(const ModelSpec& spec, const FitRequest& request) {
@@ -264,12 +259,8 @@ Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const 
   if (fits(most)) {
     answer = most;
   } else if (most > kBlock && failure.ok() && fits(kBlock)) {
-    std::uint64_t low = 1, high = (most + kBlock - 1) / kBlock;  // blocks: fits, does not
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (fits(middle * kBlock) ? low : high) = middle;
-    }
-    answer = low * kBlock;
+    const std::uint64_t blocks = (most + kBlock - 1) / kBlock;
+    answer = kBlock * LargestThatFits(1, blocks, [&](std::uint64_t n) { return fits(n * kBlock); });
   }
   if (!failure.ok()) return failure;
   return answer;
@@ -277,10 +268,8 @@ Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const 
 
 Result<ContextChoice> ChooseContext(const GgufFile& file, const ModelSpec& spec,
                                     FitRequest& request) {
-  constexpr std::uint64_t kUntold = 4096;
   ContextChoice choice;
-  choice.from =
-      std::min(spec.context_train > 0 ? spec.context_train : kUntold, MostPositions(spec, request));
+  choice.from = std::min(TrainedContext(spec), MostPositions(spec, request));
   choice.to = choice.from;
   request.options.context = choice.from;
   VT_ASSIGN_OR_RETURN(const Fit whole, JudgeOptions(file, spec, request, request.options));

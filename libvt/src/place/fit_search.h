@@ -18,19 +18,16 @@ Placement PlacementOn(const GgufFile& file, const ModelSpec& spec, const DeviceI
 Placement ExpertsOnHost(const GgufFile& file, const ModelSpec& spec, const DeviceInfo& device,
                         const DeviceInfo& host, std::int64_t layers);
 
-// The most positions that a plan can have: of a model with a table of positions, the table's.
-std::uint64_t MostPositions(const ModelSpec& spec);
-
-// The largest context, in whole blocks of kPageCells, whose verdict is kFits; none: not even one
-// block, or no budget is known. kPageCells more do not fit, unless it is MostPositions of the model
+// The largest context, in whole blocks, whose verdict is kFits; none: not even one
+// block, or no budget is known. A block more does not fit, unless it is MostPositions of the model
 // or of the draft.
 // kInvalid, kUnsupported: MakePlan's.
 Result<std::optional<std::uint64_t>> LargestContext(const GgufFile& file, const ModelSpec& spec,
                                                     const FitRequest& request,
                                                     const EngineOptions& options);
 
-// Sets the context of `request` to the one that the model was trained for (4096 where it does not
-// say), or, where that does not fit, to the largest that does; one block where none does.
+// Sets the context of `request` to TrainedContext (held to the draft's MostPositions as well), or,
+// where that does not fit, to the largest that does; one block where none does.
 Result<ContextChoice> ChooseContext(const GgufFile& file, const ModelSpec& spec,
                                     FitRequest& request);
 

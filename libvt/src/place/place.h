@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "place/budget.h"
+#include "place/context_choice.h"
 #include "place/cost_model.h"
 #include "place/overhead.h"
 #include "plan/memory_plan.h"
@@ -59,6 +60,7 @@ struct PlaceAnswer {
   std::vector<std::string> notes;    // "layer 3's experts would expand on hip:0: moved to cpu"
   // Only by paging: what the host maps of the file exceeds its budget.
   bool paging = false;
+  std::optional<ContextChoice> chosen_context;  // of PlaceLargestContext
 };
 
 // kNo: nothing fits, with the device, the need, the budget and the deficit of the best that was
@@ -67,5 +69,12 @@ struct PlaceAnswer {
 // runs.
 Result<PlaceAnswer> PlaceModel(const GgufFile& file, const ModelSpec& spec,
                                const PlaceRequest& request);
+
+// The same with the largest context, from TrainedContext down in whole blocks, at which a placement
+// fits every budget (or, where none does at any, fits by paging): at a block more PlaceModel finds
+// none. The request's own context counts for nothing; the answer's plan has the one that was
+// chosen. PlaceModel's errors; kNo is that of the smallest context.
+Result<PlaceAnswer> PlaceLargestContext(const GgufFile& file, const ModelSpec& spec,
+                                        const PlaceRequest& request);
 
 }  // namespace vt

@@ -88,6 +88,12 @@ class PlanWriter {
     json_.Field("logit_rows", o.logit_rows).Field("kv_type", vt::NameOf(o.kv_type));
     json_.Field("threads", o.threads).Field("exact", o.exact);
     json_.Field("objective", vt::NameOf(request_.objective)).EndObject();
+    json_.Key("chosen_context");
+    if (answer_.chosen_context) {
+      WriteContextChoice(json_, *answer_.chosen_context);
+    } else {
+      json_.Null();
+    }
   }
 
   void WriteRequest() {

@@ -77,8 +77,9 @@ struct PlanDocument {
   PlanWishes wishes;
   Prediction prediction;
   std::vector<std::string> notes;
-  bool exact = false;  // PlaceAnswer's
-  std::string hash;    // "xxh3-128:<32 hex>"
+  bool exact = false;                           // PlaceAnswer's
+  std::optional<ContextChoice> chosen_context;  // PlaceAnswer's
+  std::string hash;                             // "xxh3-128:<32 hex>"
   // Of a vt.fit/1 part, where vt-fit has passed the plan on: its verdict, as text and as a yes or
   // no; none where it could not tell.
   std::optional<std::string> verdict;

@@ -34,6 +34,7 @@ class PlanReader {
   Result<PlanDocument> Read() {
     ReadModel();
     ReadSettings();
+    ReadChosenContext();
     ReadRequest();
     ReadDevices();
     ReadParts();
@@ -155,6 +156,18 @@ class PlanReader {
     plan_.wishes.objective = Text(settings, "objective");
     const Result<Objective> objective = ParseObjective(plan_.wishes.objective);
     if (!objective.ok()) Fail(Member(settings, "objective"), objective.status().message());
+  }
+
+  // Not in plans from the start.
+  void ReadChosenContext() {
+    const JsonAt chosen = Member(root_, "chosen_context");
+    if (!chosen.given()) return;
+    plan_.chosen_context = {Whole(chosen, "from", INT_MAX), Whole(chosen, "to", INT_MAX),
+                            TextOrNone(chosen, "why")};
+    if (plan_.chosen_context->to == plan_.options.context) return;
+    Fail(Member(chosen, "to"), "is " + std::to_string(plan_.chosen_context->to) +
+                                   ", the settings have context " +
+                                   std::to_string(plan_.options.context));
   }
 
   void ReadRequest() {

@@ -39,6 +39,15 @@ void Keep(const SearchState& state, Candidate& best) {
   if (best.device.empty() || Better(score, best.score)) best = {score, state.devices()};
 }
 
+SearchAnswer AnswerOf(const SearchProblem& problem, const SearchState& state) {
+  SearchAnswer answer;
+  answer.fits = state.score().fits();
+  answer.device = state.graph().Spread(state.devices());
+  answer.seconds = SecondsOf(problem, answer.device);
+  answer.bytes = BytesOf(problem, answer.device);
+  return answer;
+}
+
 }  // namespace
 
 SearchAnswer Search(const SearchProblem& problem, const SearchOptions& options) {
@@ -46,33 +55,34 @@ SearchAnswer Search(const SearchProblem& problem, const SearchOptions& options) 
   WorkMemory work(problem);
   Candidate best;
   const std::vector<Candidate> ranked = Ranked(graph, work, StartingPoints(graph, work));
-  for (std::size_t i = 0; i < std::min(kImproved, ranked.size()); ++i) {
-    SearchState state(graph, work, ranked[i].device);
+  const auto enough = [&] { return options.any && !best.device.empty() && best.score.fits(); };
+  const auto best_answer = [&] { return AnswerOf(problem, SearchState(graph, work, best.device)); };
+  const auto improve = [&](const std::vector<int>& start) {
+    SearchState state(graph, work, start);
     Repair(state);
-    Improve(state, options.sweeps, false);
+    if (!options.any || !state.score().fits()) Improve(state, options.sweeps, false);
     Keep(state, best);
-  }
+  };
+  const std::size_t starts = std::min(kImproved, ranked.size());
+  for (std::size_t i = 0; i < starts && !enough(); ++i) improve(ranked[i].device);
+  if (options.brief || enough()) return best_answer();
   const auto seconds = [&] { return best.score.fits() ? best.score.seconds : kCannotRun; };
   const SearchBound bound = FindBound(graph, work, seconds());
   // Those met on the way to the bound: the last ones charge what the limits are worth.
   const std::size_t last = std::min<std::size_t>(bound.answers.size(), 3);
-  for (std::size_t i = bound.answers.size() - last; i < bound.answers.size(); ++i) {
-    SearchState state(graph, work, bound.answers[i]);
-    Repair(state);
-    Improve(state, options.sweeps, false);
-    Keep(state, best);
+  for (std::size_t i = bound.answers.size() - last; i < bound.answers.size() && !enough(); ++i) {
+    improve(bound.answers[i]);
   }
-  SearchAnswer answer;
+  if (enough()) return best_answer();
+  bool exact = true;
   if (!best.score.fits() || best.score.seconds > bound.seconds * kAsGood) {
     SearchState state(graph, work, best.device);
     Improve(state, options.sweeps, true);
     Keep(state, best);
     std::vector<int> found = best.score.fits() ? best.device : std::vector<int>();
     double found_seconds = seconds();
-    answer.exact = FindExact(graph, work, bound, options.exact_nodes, found, found_seconds);
+    exact = FindExact(graph, work, bound, options.exact_nodes, found, found_seconds);
     if (!found.empty()) Keep(SearchState(graph, work, found), best);
-  } else {
-    answer.exact = true;
   }
   SearchState state(graph, work, best.device);
   if (best.score.fits()) {
@@ -80,12 +90,10 @@ SearchAnswer Search(const SearchProblem& problem, const SearchOptions& options) 
     Relieve(state, best.score.seconds * kReliefSeconds);
     Balance(state, state.seconds() * kRounding);
   }
-  answer.fits = state.score().fits();
-  answer.device = graph.Spread(state.devices());
-  answer.seconds = SecondsOf(problem, answer.device);
-  answer.bound = answer.exact && answer.fits ? best.score.seconds
-                                             : std::min(bound.seconds, best.score.seconds);
-  answer.bytes = BytesOf(problem, answer.device);
+  SearchAnswer answer = AnswerOf(problem, state);
+  answer.exact = exact;
+  answer.bound =
+      exact && answer.fits ? best.score.seconds : std::min(bound.seconds, best.score.seconds);
   return answer;
 }
 

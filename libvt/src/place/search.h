@@ -56,6 +56,8 @@ struct SearchProblem {
 struct SearchOptions {
   std::int64_t exact_nodes = 400'000;  // of the branch and bound
   int sweeps = 40;                     // of the local search
+  bool any = false;    // the first answer that fits will do: whether there is one is the question
+  bool brief = false;  // no bound and no proof: that nothing fits is then a guess
 };
 
 struct SearchAnswer {
