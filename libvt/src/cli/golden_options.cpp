@@ -306,10 +306,11 @@ std::vector<Flag> GoldenFlags(GoldenOptions* o) {
       t.push_back(Letter('o', FileFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
       t.back().default_text = "-";
       t.push_back(Letter(
-          'm', FileFlag(Row("model", "FILE", "GGUF file: its digests, and ids of token texts"),
+          'm', FileFlag(Row("model", "FILE", "GGUF file: its digests, ids of texts, chat template"),
                         &o->run.model)));
       t.push_back(FileFlag(Row("oracle-version", "TEXT", "version of the program that answered"),
                            &o->oracle_version));
+      AddRows(t, RunRows(&o->run, {"chat-template", "date"}));
       break;
     case GoldenCommand::kSelfTest:
       t.push_back(FileFlag(Row("golden", "FILE", "vt.golden/1"), &o->golden_file));
