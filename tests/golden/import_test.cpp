@@ -1,4 +1,6 @@
-// Answers of other programs, in the shapes that their documentation gives, and finished runs.
+// Answers of other programs and finished runs. What programs really sent is in
+// tests/data/golden-import; the samples written here are by hand, as their documentation says, for
+// what is easier seen small. tests/cli/golden_import_test.cpp compares the real ones with vt.
 #include "golden/import.h"
 
 #include <cmath>
@@ -97,6 +99,93 @@ TEST(Import, ManyAnswersAsAnArrayOrLines) {
   std::erase(line, '\n');
   EXPECT_EQ(MustImport("hf", "[" + line + "," + line + "]").cases.size(), 2u);
   EXPECT_EQ(MustImport("hf", line + "\n\n" + line + "\n").cases.at(1).name, "answer-2");
+}
+
+// --- what programs really sent, as far as it needs no vocabulary
+
+std::string Sample(const std::string& name) {
+  return test::ReadFile(test::DataPath("golden-import/" + name));
+}
+
+// The line of a sample whose entry has that name.
+std::string Entry(const std::string& sample, const std::string& name) {
+  std::string text = Sample(sample);
+  const std::size_t at = text.find("{\"name\": \"" + name + "\"");
+  EXPECT_NE(at, std::string::npos) << name;
+  return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
+std::string WhyNot(const char* form, const std::string& text) {
+  const Result<Golden> golden = ImportGolden(form, text, nullptr);
+  EXPECT_FALSE(golden.ok()) << text.substr(0, 200);
+  return golden.ok() ? "" : golden.status().at() + " " + golden.status().message();
+}
+
+const std::vector<TokenId> kFrance = {504, 3575, 282, 4649, 314};
+
+TEST(ImportReal, VllmIds) {
+  const GoldenCase one = MustImport("vllm", Entry("vllm.jsonl", "token-ids")).cases.at(0);
+  EXPECT_EQ(one.name, "token-ids");
+  EXPECT_EQ(one.prompt, kFrance) << "of the choice";
+  EXPECT_EQ(one.generated, (std::vector<TokenId>{7042, 30, 198, 198, 504, 2988, 314, 42}));
+  EXPECT_NEAR(one.margins[0], 2.740737 - 0.258073, 1e-5);
+  ASSERT_EQ(one.rows.size(), kFrance.size());
+  EXPECT_EQ(one.rows[0].top.size(), 3u) << "\" capital\" is not one of the highest";
+  EXPECT_EQ(one.rows[0].top[0].first, 29);
+  EXPECT_EQ(one.rows[1].top[0].first, 282);
+  EXPECT_EQ(one.rows[4].top[0].first, 7042);
+  EXPECT_EQ(one.generated_rows.size(), 7u);
+
+  // "bytes" are those of the text that "token_id:504" stands for, or of "token_id:504" itself.
+  const GoldenCase chat = MustImport("vllm", Entry("vllm.jsonl", "chat-token-ids")).cases.at(0);
+  EXPECT_EQ(chat.prompt.size(), 25u);
+  EXPECT_EQ(chat.prompt[0], 1);
+  EXPECT_EQ(chat.generated[0], 504);
+  EXPECT_EQ(chat.generated_rows[0].top.size(), 5u);
+
+  const Golden two = MustImport("vllm", Entry("vllm.jsonl", "two-prompts"));
+  ASSERT_EQ(two.cases.size(), 2u);
+  EXPECT_EQ(two.cases[0].name, "two-prompts-1");
+  EXPECT_EQ(two.cases[0].prompt, kFrance);
+  EXPECT_EQ(two.cases[1].name, "two-prompts-2");
+  EXPECT_NE(two.cases[1].prompt, kFrance);
+}
+
+TEST(ImportReal, VllmOffline) {
+  const GoldenCase one = MustImport("vllm", Sample("vllm-offline.json")).cases.at(0);
+  const GoldenCase served = MustImport("vllm", Entry("vllm.jsonl", "token-ids")).cases.at(0);
+  EXPECT_EQ(one.prompt, served.prompt);
+  EXPECT_EQ(one.generated, served.generated);
+  EXPECT_EQ(one.margins, served.margins);
+  ASSERT_EQ(one.rows.size(), 5u);
+  EXPECT_EQ(one.rows[0].top, served.rows[0].top);
+}
+
+TEST(ImportReal, Transformers) {
+  const Golden golden = MustImport("hf", Sample("hf.jsonl"));
+  ASSERT_EQ(golden.cases.size(), 2u);
+  EXPECT_EQ(golden.cases[0].prompt.size(), 6u);
+  EXPECT_EQ(golden.cases[1].prompt.size(), 57u);
+  for (const GoldenCase& one : golden.cases) {
+    EXPECT_EQ(one.generated.size(), 4u);
+    EXPECT_EQ(one.generated_rows[3].top.size(), 40u);
+  }
+}
+
+TEST(ImportReal, TextsNeedAVocabulary) {
+  for (const char* name : {"texts", "echo", "chat-texts-to-the-end"}) {
+    EXPECT_NE(WhyNot("vllm", Entry("vllm.jsonl", name)).find("give --model"), std::string::npos);
+  }
+}
+
+// An answer cut off anywhere is no answer.
+TEST(ImportReal, CutOff) {
+  for (const char* name : {"vllm-offline.json"}) {
+    const std::string whole = Sample(name);
+    for (std::size_t size = whole.size() - 2; size > 10; size = size * 2 / 3) {
+      EXPECT_NE(WhyNot("vllm", whole.substr(0, size)).find("at byte"), std::string::npos) << size;
+    }
+  }
 }
 
 TEST(Import, SaysWhatIsWrong) {

@@ -7,6 +7,24 @@
 #include "golden/record.h"
 
 namespace vt::cli {
+namespace {
+
+// The prompt that the model's chat template makes of a conversation.
+Result<std::vector<TokenId>> TokensOf(std::string_view text, const RunOptions& options,
+                                      const OpenedModel& model,
+                                      const std::atomic<bool>& interrupted) {
+  VT_ASSIGN_OR_RETURN(Conversation conversation, ParseConversation(text));
+  RunInput input;
+  if (!options.chat_template_file.empty()) {
+    VT_ASSIGN_OR_RETURN(input.chat_template, ReadInput(options.chat_template_file, interrupted));
+  }
+  input.items.emplace_back();
+  input.items[0].conversation = std::make_shared<const Conversation>(std::move(conversation));
+  VT_ASSIGN_OR_RETURN(const PromptMaker maker, PromptMaker::Make(options, input, &model));
+  return maker.Tokens(input.items[0]);
+}
+
+}  // namespace
 
 Result<int> RunGoldenImport(GoldenContext& context) {
   const GoldenOptions& options = context.options;
@@ -16,7 +34,14 @@ Result<int> RunGoldenImport(GoldenContext& context) {
   if (!options.run.model.empty()) {
     VT_ASSIGN_OR_RETURN(model, OpenModel(options.run.model, true));
   }
-  Result<Golden> golden = ImportGolden(options.from, text, model ? TokenizerOf(*model) : nullptr);
+  ConversationTokens conversation;
+  if (model) {
+    conversation = [&](std::string_view said) {
+      return TokensOf(said, options.run, *model, context.interrupted);
+    };
+  }
+  Result<Golden> golden =
+      ImportGolden(options.from, text, model ? TokenizerOf(*model) : nullptr, conversation);
   if (!golden.ok()) {
     return golden.status().Annotate(path == "-" ? "stdin" : ValidUtf8(path));
   }

@@ -272,10 +272,11 @@ std::vector<Flag> GoldenFlags(GoldenOptions* o) {
           WithLetter('o', NameFlag(Row("out", "FILE", "the golden; - is stdout"), &o->out)));
       t.back().default_text = "-";
       t.push_back(WithLetter(
-          'm', NameFlag(Row("model", "FILE", "GGUF file: its digests, and ids of token texts"),
+          'm', NameFlag(Row("model", "FILE", "GGUF file: its digests, ids of texts, chat template"),
                         &o->run.model)));
       t.push_back(NameFlag(Row("oracle-version", "TEXT", "version of the program that answered"),
                            &o->oracle_version));
+      AddRows(t, RunRows(&o->run, {"chat-template", "date"}));
       break;
     case GoldenCommand::kSelfTest:
       t.push_back(NameFlag(Row("golden", "FILE", "vt.golden/1"), &o->golden_file));
