@@ -67,7 +67,7 @@ TEST(GoldenImport, VllmAnswersAsVtDoes) {
   const auto model = ModelPath(kSmol);
   if (!model) VT_NOT_RUN(kSmol);
   const Checked checked = ImportAndCheck("vllm", "vllm.jsonl", *model, "");
-  ExpectAllSame(checked, 7, 60);
+  ExpectAllSame(checked, 8, 63);
   for (const json& one : checked.report["cases"]) {
     EXPECT_LT(one["mean_kl"], 1e-6) << one["name"];
     EXPECT_EQ(one["top_k"]["agreement"], 1) << one["name"];
@@ -81,9 +81,61 @@ TEST(GoldenImport, VllmAnswersAsVtDoes) {
   }
   EXPECT_EQ(cases[0]["logits"]["rows"].size(), 5u);
   EXPECT_EQ(cases[2]["logits"]["rows"].size(), 5u);
-  EXPECT_EQ(cases[6]["generated_tokens"].back(), 2) << "<|im_end|>, given as a text";
+  EXPECT_EQ(cases[7]["generated_tokens"].back(), 2) << "<|im_end|>, given as a text";
 
   ExpectAllSame(ImportAndCheck("vllm", "vllm-offline.json", *model, ""), 1, 8);
+}
+
+// llama-server computes in eight bits. At one token it prefers " United" by 0.26, where vt prefers
+// " answer" by 0.22, as vLLM does.
+TEST(GoldenImport, LlamaServerAnswersAsVtDoesButForANearTie) {
+  const auto model = ModelPath(kSmol);
+  if (!model) VT_NOT_RUN(kSmol);
+  const std::string eight_bits = "--limits kl=0.02,logprob=3,margin=1 --tie 0.5 --allow-ties";
+  const Checked own = ImportAndCheck("llama-server", "llama-server.jsonl", *model, eight_bits);
+  const Checked openai =
+      ImportAndCheck("openai-logprobs", "llama-server-openai.jsonl", *model, eight_bits);
+  std::size_t ties = 0;
+  for (const Checked* checked : {&own, &openai}) {
+    ASSERT_TRUE(checked->report.is_object());
+    EXPECT_EQ(checked->report["counts"]["tokens"]["wrong"], 0);
+    for (const json& one : checked->report["cases"]) {
+      EXPECT_LT(one["mean_kl"], 0.004) << one["name"];
+      for (const json& departure : one["departures"]) {
+        ++ties;
+        EXPECT_EQ(departure["index"], 5);
+        EXPECT_EQ(departure["golden"]["text"], " United");
+        EXPECT_EQ(departure["ours"]["text"], " answer");
+      }
+    }
+  }
+  EXPECT_EQ(ties, 3u) << "text, ids and completions are the same prompt";
+  EXPECT_EQ(own.report["counts"]["tokens"]["count"], 42);
+  EXPECT_EQ(openai.report["counts"]["tokens"]["count"], 28);
+
+  const json& cases = own.golden["cases"];
+  ASSERT_EQ(cases.size(), 6u);
+  EXPECT_EQ(cases[0]["prompt_tokens"], cases[2]["prompt_tokens"]);
+  EXPECT_EQ(cases[0]["generated_tokens"], cases[2]["generated_tokens"]);
+  // A conversation and its text are the same prompt, to the end token.
+  const json& chat = openai.golden["cases"][2];
+  EXPECT_EQ(chat["prompt_tokens"], cases[1]["prompt_tokens"]);
+  EXPECT_EQ(chat["generated_tokens"], cases[1]["generated_tokens"]);
+  EXPECT_EQ(chat["generated_tokens"].back(), 2);
+}
+
+// Each case is of its own prompt: a conversation under another template has other tokens.
+TEST(GoldenImport, AnotherTemplateIsNoticed) {
+  const auto model = ModelPath(kSmol);
+  if (!model) VT_NOT_RUN(kSmol);
+  const std::string other =
+      WriteTemp("other.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}");
+  const Outcome outcome =
+      Golden("import --from openai-logprobs --chat-template " + Quote(other) + " -m " +
+             Quote(*model) + " " + Sample("llama-server-openai.jsonl"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("the program counted 25 tokens in the prompt"), std::string::npos)
+      << outcome.err;
 }
 
 TEST(GoldenImport, AnotherModelsAnswersAreRefused) {

@@ -123,6 +123,16 @@ std::string WhyNot(const char* form, const std::string& text) {
 
 const std::vector<TokenId> kFrance = {504, 3575, 282, 4649, 314};
 
+TEST(ImportReal, LlamaServerIds) {
+  const GoldenCase one = MustImport("llama-server", Entry("llama-server.jsonl", "ids")).cases.at(0);
+  EXPECT_EQ(one.prompt, kFrance);
+  EXPECT_EQ(one.generated, (std::vector<TokenId>{7042, 30, 198, 198, 504, 1797, 1918, 553}));
+  EXPECT_NEAR(one.margins[0], 2.784745 - 0.248424, 1e-5);
+  ASSERT_EQ(one.generated_rows.size(), 8u);
+  EXPECT_EQ(one.generated_rows[0].top.size(), 5u);
+  EXPECT_EQ(one.generated_rows[2].top[3].first, 2) << "an end token, whose text is empty";
+}
+
 TEST(ImportReal, VllmIds) {
   const GoldenCase one = MustImport("vllm", Entry("vllm.jsonl", "token-ids")).cases.at(0);
   EXPECT_EQ(one.name, "token-ids");
@@ -142,6 +152,12 @@ TEST(ImportReal, VllmIds) {
   EXPECT_EQ(chat.prompt[0], 1);
   EXPECT_EQ(chat.generated[0], 504);
   EXPECT_EQ(chat.generated_rows[0].top.size(), 5u);
+
+  std::string without = Entry("vllm.jsonl", "chat-token-ids");
+  const std::string ids = "\"token_ids\": [504,";
+  ASSERT_NE(without.find(ids), std::string::npos);
+  without.replace(without.find(ids), ids.size(), "\"other_ids\": [504,");
+  EXPECT_EQ(MustImport("vllm", without).cases.at(0).generated, chat.generated);
 
   const Golden two = MustImport("vllm", Entry("vllm.jsonl", "two-prompts"));
   ASSERT_EQ(two.cases.size(), 2u);
@@ -172,20 +188,76 @@ TEST(ImportReal, Transformers) {
   }
 }
 
+// A text, a chat, ids with texts between them.
 TEST(ImportReal, TextsNeedAVocabulary) {
-  for (const char* name : {"texts", "echo", "chat-texts-to-the-end"}) {
-    EXPECT_NE(WhyNot("vllm", Entry("vllm.jsonl", name)).find("give --model"), std::string::npos);
+  struct Need {
+    const char *form, *sample, *name;
+  };
+  for (const Need& need : {Need{"vllm", "vllm.jsonl", "texts"}, Need{"vllm", "vllm.jsonl", "echo"},
+                           Need{"vllm", "vllm.jsonl", "chat-texts-to-the-end"},
+                           Need{"llama-server", "llama-server.jsonl", "text"},
+                           Need{"llama-server", "llama-server.jsonl", "ids-and-text"},
+                           Need{"openai-logprobs", "llama-server-openai.jsonl", "chat"}}) {
+    EXPECT_NE(WhyNot(need.form, Entry(need.sample, need.name)).find("give --model"),
+              std::string::npos)
+        << need.name;
   }
 }
 
 // An answer cut off anywhere is no answer.
 TEST(ImportReal, CutOff) {
-  for (const char* name : {"vllm-offline.json"}) {
-    const std::string whole = Sample(name);
+  for (const auto& [form, whole] : {std::pair("vllm", Sample("vllm-offline.json")),
+                                    {"vllm", Entry("vllm.jsonl", "token-ids")},
+                                    {"llama-server", Entry("llama-server.jsonl", "ids")},
+                                    {"hf", Sample("hf.jsonl")}}) {
     for (std::size_t size = whole.size() - 2; size > 10; size = size * 2 / 3) {
-      EXPECT_NE(WhyNot("vllm", whole.substr(0, size)).find("at byte"), std::string::npos) << size;
+      EXPECT_NE(WhyNot(form, whole.substr(0, size)).find("at "), std::string::npos) << size;
     }
   }
+}
+
+// What people ask for by mistake. The prompts are texts; ids in their place need no vocabulary.
+TEST(ImportReal, MistakesOfTheRequest) {
+  struct Mistake {
+    const char *form, *sample, *says;
+  };
+  constexpr const char* kLlama = "llama-server";
+  constexpr const char* kOpenAi = "openai-logprobs";
+  for (const Mistake& mistake :
+       {Mistake{kLlama, "bad-stream.txt", "stream of events"},
+        Mistake{kLlama, "bad-post-sampling.json", "post_sampling_probs false"},
+        Mistake{kLlama, "bad-sampled.json", "make it with temperature 0"},
+        Mistake{kLlama, "bad-no-logprobs.json", "ask for n_probs"},
+        Mistake{kLlama, "bad-parts-llama-server.json", "has 1 entries for 3 tokens"},
+        Mistake{kLlama, "bad-error.json", "an error: Expected 'messages' to be an array"},
+        Mistake{kLlama, "bad-chat-no-logprobs.json", "--from openai-logprobs"},
+        Mistake{kOpenAi, "bad-chat-no-logprobs.json", "ask for logprobs"},
+        Mistake{kOpenAi, "bad-two-choices.json", "(2 given, 1 expected)"},
+        Mistake{kOpenAi, "bad-parts-openai.json", "has 1 entries for 3 tokens"},
+        Mistake{"vllm", "bad-parts-vllm.json", "text is empty"}}) {
+    std::string text = Sample(mistake.sample);
+    for (const auto& [key, count] :
+         {std::pair("\"prompt\": \"The", 5), {"\"prompt\": \"🦊", 24}, {"\"messages\": [", 25}}) {
+      const std::size_t at = text.find(key);
+      if (at == std::string::npos) continue;
+      text.insert(
+          at, "\"prompt_token_ids\": " + nlohmann::json(std::vector<int>(count, 1)).dump() + ", ");
+      break;
+    }
+    EXPECT_NE(WhyNot(mistake.form, text).find(mistake.says), std::string::npos)
+        << mistake.sample << "\n"
+        << WhyNot(mistake.form, text);
+  }
+}
+
+// The program read more tokens than the prompt has here.
+TEST(ImportReal, ThePromptsTokensAreCounted) {
+  std::string text = Entry("llama-server.jsonl", "ids");
+  const std::string prompt = "[504, 3575, 282, 4649, 314]";
+  ASSERT_NE(text.find(prompt), std::string::npos);
+  text.replace(text.find(prompt), prompt.size(), "[504, 3575]");
+  EXPECT_NE(WhyNot("llama-server", text).find("counted 5 tokens in the prompt, here it has 2"),
+            std::string::npos);
 }
 
 TEST(Import, SaysWhatIsWrong) {
@@ -210,6 +282,11 @@ TEST(Import, SaysWhatIsWrong) {
                 .find("/response/completion_probabilities"),
             std::string::npos);
   EXPECT_NE(error("openai-logprobs", kOpenAiChat, "token_id:7", "hi").find("--model"),
+            std::string::npos);
+  const std::string legacy =
+      std::string(R"({"request":{"prompt":[3]},"response":)") + kOpenAiLegacy + "}";
+  EXPECT_NE(error("openai-logprobs", legacy, "{\"token_id:4\":-0.5", "{\"token_id:4\":-0.75")
+                .find("two tokens have this text"),
             std::string::npos);
   EXPECT_NE(error("vllm", kVllm, "[4,5]", "[4294967300,5]").find("/token_ids"), std::string::npos);
   EXPECT_NE(error("vllm", kVllm, "[null,", "[").find("/prompt_logprobs"), std::string::npos);

@@ -1,4 +1,5 @@
 // vt-golden import: what another program answered, as a golden.
+#include <memory>
 #include <optional>
 
 #include "base/json.h"

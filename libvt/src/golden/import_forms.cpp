@@ -38,6 +38,16 @@ Status CheckOnePrompt(const Answer& answer) {
   return JsonError(answer.at, "is one answer to " + std::to_string(answer.count) + " prompts");
 }
 
+// llama-server has one entry for each piece of text that it sent: tokens that end inside a
+// character have none of their own, nor have those of a stop text.
+Status CheckEveryToken(const ordered_json& list, const ordered_json* count, const std::string& at) {
+  if (!count || !IsTokenId(*count) || list.size() == count->get<std::size_t>()) return {};
+  return JsonError(at, "has " + std::to_string(list.size()) + " entries for " +
+                           std::to_string(count->get<std::size_t>()) +
+                           " tokens: none for tokens that end inside a character or belong to a "
+                           "stop text; ask for fewer tokens, or with another prompt");
+}
+
 // The logprobs of a choice in either of OpenAI's forms.
 Status TakeChoice(Answer* answer, const ordered_json& choice, const std::string& at) {
   const ordered_json* logprobs = Find(choice, "logprobs");
@@ -50,6 +60,12 @@ Status TakeChoice(Answer* answer, const ordered_json& choice, const std::string&
   }
   if (const ordered_json* content = Find(*logprobs, "content")) {
     if (!content->is_array()) return JsonError(Below(here, "content"), "must be an array");
+    const ordered_json* usage = Find(answer->response, "usage");
+    const bool of_llama_server = !content->empty() && Find((*content)[0], "id");
+    if (usage && of_llama_server && answer->count == 1) {
+      VT_RETURN_IF_ERROR(
+          CheckEveryToken(*content, Find(*usage, "completion_tokens"), Below(here, "content")));
+    }
     return TakeTokenLogprobs(answer, *content, given ? &ids : nullptr, Below(here, "content"));
   }
   return TakeLegacyLogprobs(answer, *logprobs, given ? &ids : nullptr, here);
@@ -118,6 +134,8 @@ Status TakeLlamaServer(Answer* answer) {
   }
   VT_RETURN_IF_ERROR(CheckOnePrompt(*answer));
   VT_ASSIGN_OR_RETURN(const ordered_json* list, ArrayOf(answer->response, key, answer->at));
+  VT_RETURN_IF_ERROR(
+      CheckEveryToken(*list, Find(answer->response, "tokens_predicted"), Below(answer->at, key)));
   return TakeTokenLogprobs(answer, *list, nullptr, Below(answer->at, key));
 }
 

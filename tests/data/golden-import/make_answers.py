@@ -21,7 +21,11 @@ from pathlib import Path
 OUT = Path(__file__).parent
 GREEDY = {"temperature": 0, "seed": 1}
 FRANCE = "The capital of France is"
-CHAT_TEXT = "<|im_start|>user\nWrite hello in French.<|im_end|>\n<|im_start|>assistant\n"
+SUM_TEXT = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    "<|im_start|>user\nWhat is 2+2?<|im_end|>\n<|im_start|>assistant\n"
+)
+SUM = [{"role": "user", "content": "What is 2+2?"}]
 MESSAGES = [
     {"role": "system", "content": "Answer in one word."},
     {"role": "user", "content": "Which planet is the largest?"},
@@ -56,10 +60,9 @@ def llama_server(url):
     ids = json.loads(post(url + "/tokenize", {"content": FRANCE}))["tokens"]
     lines = [
         wrapped(completion, "text", {**own, "prompt": FRANCE}),
-        wrapped(completion, "special-text-to-the-end", {**own, "prompt": CHAT_TEXT, "n_predict": 32}),
+        wrapped(completion, "special-text-to-the-end", {**own, "prompt": SUM_TEXT, "n_predict": 32}),
         wrapped(completion, "ids", {**own, "prompt": ids}),
         wrapped(completion, "ids-and-text", {**own, "prompt": [*ids[:2], " of Spain is"]}),
-        wrapped(completion, "bytes", {**own, "prompt": EMOJI}),
         wrapped(completion, "two-prompts", {**own, "prompt": [FRANCE, "1, 2, 3, 4,"], "n_predict": 3}),
     ]
     keep("llama-server.jsonl", "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines))
@@ -69,6 +72,7 @@ def llama_server(url):
     lines = [
         wrapped(url + "/v1/completions", "completions", {**openai, "prompt": FRANCE, "logprobs": 5}),
         wrapped(chat, "chat", asked),
+        wrapped(chat, "chat-to-the-end", {**asked, "messages": SUM, "max_tokens": 32, "top_logprobs": 2}),
     ]
     keep("llama-server-openai.jsonl", "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines))
     short = {**own, "prompt": FRANCE, "n_predict": 2}
@@ -77,6 +81,9 @@ def llama_server(url):
     keep("bad-sampled.json", wrapped(completion, "x", {**short, "n_predict": 12, "temperature": 1.5}))
     keep("bad-no-logprobs.json", wrapped(completion, "x", {**short, "n_probs": 0}))
     keep("bad-chat-no-logprobs.json", wrapped(chat, "x", {**openai, "messages": MESSAGES}))
+    parts = {"prompt": EMOJI, "n_predict": 3, "n_probs": 2}
+    keep("bad-parts-llama-server.json", wrapped(completion, "x", {**own, **parts}))
+    keep("bad-parts-openai.json", wrapped(url + "/v1/completions", "x", {**GREEDY, **parts}))
     keep("bad-two-choices.json", wrapped(chat, "x", {**asked, "max_tokens": 2, "n": 2}))
     keep("bad-error.json", wrapped(chat, "x", {"messages": "hello"}))
 
@@ -131,11 +138,12 @@ def vllm(url):
         wrapped(completions, "echo", {**text, "prompt": FRANCE, "logprobs": 5, "echo": True}),
         wrapped(completions, "two-prompts", {**text, **ids, "prompt": [FRANCE, "1, 2, 3, 4,"], "max_tokens": 3, "logprobs": 5}),
         wrapped(chats, "chat-token-ids", {**chat, **ids}),
+        wrapped(chats, "chat-as-token-ids", {**chat, "return_tokens_as_token_ids": True, "max_tokens": 3}),
         wrapped(chats, "chat-texts-to-the-end", {**chat, "messages": HELLO, "max_tokens": 32, "top_logprobs": 2}),
     ]
     keep("vllm.jsonl", "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines))
     parts = {**text, "prompt": EMOJI, "max_tokens": 2, "logprobs": 3, "return_token_ids": True}
-    keep("bad-parts-of-characters.json", wrapped(completions, "x", parts))
+    keep("bad-parts-vllm.json", wrapped(completions, "x", parts))
 
 
 def vllm_offline(folder):
