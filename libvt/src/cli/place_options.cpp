@@ -52,16 +52,11 @@ Flag DevicesFlag(Flag row, std::vector<std::string>* target) {
   return row;
 }
 
-// The last "=" ends the pattern, which may hold some itself.
 Flag PinFlag(Flag row, std::vector<Pin>* target) {
   row.repeatable = true;
   row.apply = [=](std::string_view text) {
-    const std::size_t equals = text.rfind('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-      return InvalidError("\"" + ValidUtf8(text) +
-                          "\" is no pin; write 'REGEX=DEVICE', as in 'ffn_.*_exps=cpu'");
-    }
-    target->push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
+    VT_ASSIGN_OR_RETURN(Pin pin, ParsePin(text));
+    target->push_back(std::move(pin));
     return Status();
   };
   return row;

@@ -199,6 +199,14 @@ double LogSumExp(std::span<const float> logits) {
   return top + std::log(sum);
 }
 
+bool IsPossible(const GoldenRow& row) {
+  // Six digits of the largest logit that a model makes leave this much open.
+  constexpr double kRounding = 2e-3;
+  double mass = 0;
+  for (const auto& entry : row.top) mass += std::exp(entry.second - row.lse);
+  return mass <= 1 + kRounding;
+}
+
 GoldenRow TopRow(std::span<const float> logits, std::size_t k) {
   std::vector<TokenId> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);

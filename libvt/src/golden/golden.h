@@ -87,10 +87,9 @@ struct GoldenCounts {
 GoldenCounts CountOf(const Golden& golden);
 
 // Reads a document. kInvalid: a syntax error with its byte, a key that is missing or wrong with its
-// JSON pointer, lists whose lengths disagree (also
-// with the document's own counts), rows that no logits can have (a log-sum-exp below
-// that of the row's own logits, an order that is not falling). Keys that are not known are left
-// alone.
+// JSON pointer, lists whose lengths disagree (also with the document's own counts), rows that no
+// logits can have (a log-sum-exp below that of the row's own logits, an order that is not falling).
+// Keys that are not known are left alone.
 Result<Golden> ParseGolden(std::string_view text);
 
 // The keys from "model" on. Numbers carry six significant digits.
@@ -110,5 +109,8 @@ TokenId SecondAt(const GoldenCase& golden, std::size_t index);
 // The highest `k` logits as a row.
 GoldenRow TopRow(std::span<const float> logits, std::size_t k);
 double LogSumExp(std::span<const float> logits);
+
+// Whether a row's highest logits can be of a row with its log-sum-exp, six digits of each given.
+bool IsPossible(const GoldenRow& row);
 
 }  // namespace vt

@@ -12,9 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Six digits of the largest logit that a model makes leave this much open.
-constexpr double kRounding = 2e-3;
-
 Result<double> ReadNumber(const ordered_json& value, const std::string& at) {
   if (!value.is_number()) return JsonError(at, "must be a number");
   return value.get<double>();
@@ -41,6 +38,7 @@ Result<GoldenRow> ReadDenseRow(const ordered_json& from, const std::string& at) 
   GoldenRow row;
   for (std::size_t i = 0; i < from.size(); ++i) {
     VT_ASSIGN_OR_RETURN(const double value, ReadNumber(from[i], Below(at, i)));
+    if (!IsFloat(value)) return JsonError(Below(at, i), "is more than a float holds");
     row.dense.push_back(static_cast<float>(value));
   }
   row.lse = LogSumExp(row.dense);
@@ -54,7 +52,6 @@ Result<GoldenRow> ReadTopRow(const ordered_json& from, const std::string& at) {
   VT_ASSIGN_OR_RETURN(row.lse, ReadNumber(*lse, Below(at, "lse")));
   VT_ASSIGN_OR_RETURN(const ordered_json* top, ArrayOf(from, "top", at));
   std::set<TokenId> seen;
-  double mass = 0;
   for (std::size_t i = 0; i < top->size(); ++i) {
     const std::string here = Below(Below(at, "top"), i);
     const ordered_json& pair = (*top)[i];
@@ -68,10 +65,9 @@ Result<GoldenRow> ReadTopRow(const ordered_json& from, const std::string& at) {
       return JsonError(here, "is higher than the logit before it; a row goes from the highest on");
     }
     row.top.emplace_back(id, logit);
-    mass += std::exp(logit - row.lse);
   }
   if (row.top.empty()) return JsonError(Below(at, "top"), "is empty");
-  if (!(mass <= 1 + kRounding)) {
+  if (!IsPossible(row)) {
     return JsonError(Below(at, "lse"), "is below the log-sum-exp of the row's own logits");
   }
   return row;

@@ -105,7 +105,7 @@ Result<Golden> ImportGolden(std::string_view form, std::string_view text,
                                  ? sent.name->get<std::string>()
                                  : "answer-" + std::to_string(i + 1);
     const std::size_t prompts = PromptCount(sent.request);
-    const bool apart = sent.responses.size() > 1;  // a response for each prompt
+    const bool apart = sent.responses.size() != 1;  // a response for each prompt
     if (apart && sent.responses.size() != prompts) {
       return JsonError(Below(at, "response"), "has " + std::to_string(sent.responses.size()) +
                                                   " answers for " + std::to_string(prompts) +

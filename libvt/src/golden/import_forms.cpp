@@ -115,7 +115,9 @@ Result<GoldenRow> ReadScores(const ordered_json& from, const std::string& at) {
   std::vector<float> logits;
   if (!list.is_array() || list.empty()) return JsonError(at, "must be an array of logits");
   for (const ordered_json& value : list) {
-    if (!value.is_number()) return JsonError(at, "must hold numbers alone");
+    if (!value.is_number() || !IsFloat(value.get<double>())) {
+      return JsonError(at, "must hold numbers alone, each within what a float holds");
+    }
     logits.push_back(value.get<float>());
   }
   return TopRow(logits, kKeptOfDense);

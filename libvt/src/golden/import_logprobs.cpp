@@ -81,6 +81,9 @@ Status FinishRow(GoldenRow* row, const std::string& at) {
   }
   row->top = std::move(unique);
   if (row->top.empty()) return JsonError(at, "has no log-probabilities");
+  if (!IsPossible(*row)) {
+    return JsonError(at, "are no log-probabilities: their probabilities are above 1 in all");
+  }
   return {};
 }
 

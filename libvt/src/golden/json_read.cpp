@@ -1,5 +1,6 @@
 #include "golden/json_read.h"
 
+#include <cmath>
 #include <limits>
 
 #include "base/json.h"
@@ -70,6 +71,8 @@ bool IsTokenId(const ordered_json& value) {
   return value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
          value.get<std::int64_t>() <= static_cast<std::int64_t>(kMost);
 }
+
+bool IsFloat(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 
 Result<const ordered_json*> Member(const ordered_json& from, const char* key,
                                    const std::string& at) {

@@ -20,6 +20,8 @@ std::string Below(const std::string& at, std::size_t index);
 
 // A whole number that a token id can be: 0 to 2^31 - 1.
 bool IsTokenId(const nlohmann::ordered_json& value);
+// Whether it is finite as a float, as logits are.
+bool IsFloat(double value);
 
 // `from` is an object; the results point into it.
 Result<const nlohmann::ordered_json*> Member(const nlohmann::ordered_json& from, const char* key,

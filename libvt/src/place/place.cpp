@@ -163,9 +163,8 @@ Status Placer::CheckRequest() const {
 Result<Pin> ParsePin(std::string_view text) {
   const std::size_t at = text.rfind('=');
   if (at == std::string_view::npos || at == 0 || at + 1 == text.size()) {
-    return InvalidError("pin \"" + ValidUtf8(text) +
-                        "\": must be REGEX=DEVICE, as in "
-                        "'ffn_.*_exps=cpu'");
+    return InvalidError("\"" + ValidUtf8(text) +
+                        "\" is no pin; write 'REGEX=DEVICE', as in 'ffn_.*_exps=cpu'");
   }
   return Pin{std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
 }
