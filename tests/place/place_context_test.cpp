@@ -178,7 +178,7 @@ TEST(PlaceContext, IsQuickForAHundredLayersOnThreeDevices) {
   ExpectLargest(one, *answer);
   EXPECT_LT(answer->chosen_context->to, answer->chosen_context->from);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(seconds, 3.0);
+  EXPECT_LT(seconds, 6.0);  // 1.5 on a machine of 2023; a slow one must not fail
 #endif
 }
 

@@ -14,9 +14,9 @@
 
 namespace vt::test {
 
-// Sanitizers make the emulator slow: they look at every seventh model.
+// Sanitizers make the emulator slow: they look at every eleventh model.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t kModelStep = 7;
+inline constexpr std::size_t kModelStep = 11;
 #else
 inline constexpr std::size_t kModelStep = 1;
 #endif
