@@ -1,4 +1,4 @@
-// Questions to vt-fit about models whose weights are not there.
+// Questions to vt-fit and vt-place about models whose weights are not there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include "device/profile.h"
 #include "place/fit.h"
 #include "place/fit_search.h"
+#include "place/place.h"
 #include "plan/placement.h"
 #include "support/header_models.h"
 #include "support/test_files.h"
@@ -28,6 +29,23 @@ inline DeviceInfo DeviceOfSize(const std::string& id, DeviceKind kind, std::uint
   device.cores = 8;
   device.memory_total = {bytes, "test"};
   return device;
+}
+
+// A request for a placement on `devices`, whose first ones have `budgets`; the others' are unknown.
+inline PlaceRequest RequestOn(std::vector<DeviceInfo> devices,
+                              const std::vector<std::uint64_t>& budgets) {
+  PlaceRequest request;
+  request.options.context = 4096;
+  request.options.ubatch = 512;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Budget budget;
+    budget.device = devices[i].id;
+    if (i < budgets.size()) budget.bytes = budgets[i];
+    budget.source = "a test";
+    request.budgets.push_back(budget);
+  }
+  request.devices = std::move(devices);
+  return request;
 }
 
 inline std::vector<DeviceInfo> ProfileDevices(const std::string& name) {

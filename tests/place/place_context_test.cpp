@@ -12,16 +12,10 @@ namespace vt::test {
 namespace {
 
 struct Case {
-  Case(GgufFile header, std::vector<DeviceInfo> devices, std::vector<std::uint64_t> budgets)
-      : file(std::move(header)), spec(ReadModelSpec(file).value()) {
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      Budget budget;
-      budget.device = devices[i].id;
-      if (i < budgets.size()) budget.bytes = budgets[i];
-      budget.source = "a test";
-      request.budgets.push_back(budget);
-    }
-    request.devices = std::move(devices);
+  Case(GgufFile header, std::vector<DeviceInfo> devices, const std::vector<std::uint64_t>& budgets)
+      : file(std::move(header)),
+        spec(ReadModelSpec(file).value()),
+        request(RequestOn(std::move(devices), budgets)) {
     request.options.context = 7;  // counts for nothing
   }
 

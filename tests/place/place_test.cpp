@@ -8,6 +8,7 @@
 
 #include "device/profile.h"
 #include "place/fit.h"
+#include "place/fit_case.h"
 #include "place/fit_file.h"
 #include "plan/placement.h"
 #include "support/header_models.h"
@@ -15,6 +16,9 @@
 
 namespace vt {
 namespace {
+
+using test::ProfileDevices;
+using test::RequestOn;
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
@@ -28,12 +32,6 @@ struct Model {
   }
 };
 
-std::vector<DeviceInfo> ProfileDevices(const std::string& name) {
-  return ParseProfile(test::ReadFile(test::DataPath("../../profiles/" + name + ".json")))
-      .value()
-      .devices;
-}
-
 DeviceInfo Described(const std::string& id, DeviceKind kind, double gb_per_s, double tflops) {
   DeviceInfo device;
   device.id = id;
@@ -45,21 +43,6 @@ DeviceInfo Described(const std::string& id, DeviceKind kind, double gb_per_s, do
   device.memory_gb_per_s = {gb_per_s, "a test"};
   device.compute_tflops["f32"] = {tflops, "a test"};
   return device;
-}
-
-PlaceRequest RequestOn(std::vector<DeviceInfo> devices, std::vector<std::uint64_t> budgets) {
-  PlaceRequest request;
-  request.options.context = 4096;
-  request.options.ubatch = 512;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    Budget budget;
-    budget.device = devices[i].id;
-    if (i < budgets.size()) budget.bytes = budgets[i];
-    budget.source = "a test";
-    request.budgets.push_back(budget);
-  }
-  request.devices = std::move(devices);
-  return request;
 }
 
 PlaceRequest StrixHalo() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,15 @@ std::size_t Edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> names) {
-  const auto nearest = std::min_element(
-      names.begin(), names.end(), [&](auto a, auto b) { return Edits(name, a) < Edits(name, b); });
-  return nearest == names.end() ? std::string_view() : *nearest;
+  std::string_view nearest;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const std::string_view candidate : names) {
+    const std::size_t edits = Edits(name, candidate);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = candidate;
+  }
+  return nearest;
 }
 
 std::string NearNames(std::string_view name, std::span<const std::string_view> names) {

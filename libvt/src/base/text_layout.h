@@ -15,7 +15,7 @@ std::string Printable(std::string_view text);
 // The words of `text` in lines of at most kTextColumns, each with its newline: the first goes on a
 // line that has `first` columns already, the others begin with `indent` blanks. A word that is too
 // long is cut into pieces.
-std::string Wrapped(std::string_view text, std::size_t first, std::size_t indent);
+std::string Wrapped(std::string_view text, std::size_t first = 0, std::size_t indent = 2);
 
 // `head`, then `text` wrapped from `column` on. A head that reaches `column` has its own line.
 std::string Hanging(std::string_view head, std::size_t column, std::string_view text);

@@ -52,8 +52,6 @@ double Deviation(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-std::string Wrapped(std::string_view text) { return vt::Wrapped(text, 0, 2); }
-
 // "cpu, MiB: 240 predicted; load 143 (-97), prefill 160 (-80), decode unknown": with the residuals.
 std::string PeaksText(const DevicePeaks& device) {
   constexpr double kMiB = 1 << 20;

@@ -157,30 +157,20 @@ void WriteResult(JsonWriter& json, const BenchResult& result) {
   json.EndObject();
 }
 
-template <class T>
-void NumberOrNull(JsonWriter& json, std::string_view key, const std::optional<T>& number) {
-  json.Key(key);
-  if (number) {
-    json.Value(*number);
-  } else {
-    json.Null();
-  }
-}
-
 void WritePeaks(JsonWriter& json, const BenchRecord& record) {
   json.Key("peaks").BeginArray();
   for (const DevicePeaks& device : record.peaks) {
     json.BeginObject().Field("device", device.device);
     json.Field("how", device.resident ? "resident" : "allocator");
     json.Field("rows_bytes", device.rows_bytes).Field("simulated_bytes", device.simulated_bytes);
-    NumberOrNull(json, "runtime_bytes", device.runtime_bytes);
-    NumberOrNull(json, "margin_bytes", device.margin_bytes);
+    json.Field("runtime_bytes", device.runtime_bytes);
+    json.Field("margin_bytes", device.margin_bytes);
     json.Field("predicted_bytes", device.predicted_bytes());
     json.Field("allowance_bytes", device.allowance_bytes).Key("phases").BeginArray();
     for (const BenchPhase phase : kBenchPhases) {
       json.BeginObject().Field("phase", NameOf(phase));
-      NumberOrNull(json, "peak_bytes", device.At(phase).bytes);
-      NumberOrNull(json, "residual_bytes", device.Residual(phase));
+      json.Field("peak_bytes", device.At(phase).bytes);
+      json.Field("residual_bytes", device.Residual(phase));
       TextOrNull(json, "reason", device.At(phase).reason);
       json.EndObject();
     }

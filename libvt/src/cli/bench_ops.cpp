@@ -85,11 +85,10 @@ std::string OpsTable(const Measured& measured) {
   std::string out;
   if (peaks) {
     out += Wrapped(std::to_string(peaks->threads) + " threads; memory " +
-                       NumberOr(peaks->memory_gb_per_s, "%.1f GB/s") + " (reads of " +
-                       SizeText(peaks->memory_bytes) + "), f32 " +
-                       NumberOr(peaks->f32_gflops, "%.1f GFLOP/s") + ", bytes " +
-                       NumberOr(peaks->int8_gops, "%.1f") + " GOP/s",
-                   0, 2);
+                   NumberOr(peaks->memory_gb_per_s, "%.1f GB/s") + " (reads of " +
+                   SizeText(peaks->memory_bytes) + "), f32 " +
+                   NumberOr(peaks->f32_gflops, "%.1f GFLOP/s") + ", bytes " +
+                   NumberOr(peaks->int8_gops, "%.1f") + " GOP/s");
   }
   out += row("op", "kernel", "type", "rows", "GB/s", "GFLOP/s", "FLOP/B", "roof");
   for (const OpSpeed& speed : measured.speeds) {
@@ -104,7 +103,7 @@ std::string OpsTable(const Measured& measured) {
   }
   out += peaks ? "roof: the share reached of what bounds it, M memory (or caches), A arithmetic\n"
                : "roof: not measured on this kind of device\n";
-  if (!measured.host.quiet) out += Wrapped("disturbed: " + measured.host.reason, 0, 2);
+  if (!measured.host.quiet) out += Wrapped("disturbed: " + measured.host.reason);
   return out;
 }
 

@@ -57,10 +57,9 @@ std::string Heading(const ModelReport& report) {
   text += std::to_string(report.bytes) + " bytes, context " +
           std::to_string(report.options.context) + ", keys and values " +
           std::string(NameOf(report.options.kv_type)) + (report.options.exact ? ", exact" : "");
-  std::string heading = Wrapped(text, 0, 2);
+  std::string heading = Wrapped(text);
   if (!report.from_forward) {
-    heading +=
-        Wrapped("ops by the names of the tensors: " + Printable(report.unknown_reason), 0, 2);
+    heading += Wrapped("ops by the names of the tensors: " + Printable(report.unknown_reason));
   }
   return heading;
 }
@@ -75,7 +74,7 @@ std::string DeviceText(const ModelReport& report, std::size_t index) {
            ", composed " + std::to_string(device.composed) + ", reference " +
            std::to_string(device.reference) + ", missing " + std::to_string(device.missing);
   if (!device.built) title += "; judged as if this build had it (" + device.configure + ")";
-  std::string text = "\n" + Wrapped(title, 0, 2);
+  std::string text = "\n" + Wrapped(title);
   text += Row("OP", "TYPE", "SHAPE", "CALLS", "STATE", "KERNEL");
   std::vector<std::string> reasons;
   std::set<std::string> given;
@@ -99,7 +98,7 @@ std::string DeviceText(const ModelReport& report, std::size_t index) {
       if (given.insert(reason).second) reasons.push_back(reason);
     }
   }
-  for (const std::string& reason : reasons) text += Wrapped(reason, 0, 2);
+  for (const std::string& reason : reasons) text += Wrapped(reason);
   return text;
 }
 
@@ -116,11 +115,10 @@ std::string ModelTable(const ModelReport& report) {
   }
   text += "\n";
   if (!report.nowhere.empty()) {
-    text += Wrapped("no: no device runs everything at " + Printable(Joined(report.nowhere)), 0, 2);
+    text += Wrapped("no: no device runs everything at " + Printable(Joined(report.nowhere)));
   } else if (!report.yes()) {
     text += Wrapped("no: " + std::to_string(report.below) + " answers are below " +
-                        std::string(NameOf(*report.require)),
-                    0, 2);
+                    std::string(NameOf(*report.require)));
   } else {
     text += report.require ? "yes: nothing is below " + std::string(NameOf(*report.require)) + "\n"
                            : "yes: every op runs on some device\n";

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cli/flag_rows.h"
+#include "place/context_choice.h"
 
 namespace vt::cli {
 namespace {
@@ -33,7 +34,7 @@ Flag SizesFlag(Flag row, DeviceBytes* target) {
 }  // namespace
 
 std::uint64_t DefaultContext(const ModelSpec& spec) {
-  return spec.context_train > 0 ? std::min(kDefaultContext, spec.context_train) : kDefaultContext;
+  return std::min(kDefaultContext, TrainedContext(spec));
 }
 
 EngineOptions EngineOptionsOf(const RunSettings& settings) {
